@@ -1,0 +1,8 @@
+"""The Django app that holds everything Roundwatch knows of runs."""
+
+from django.apps import AppConfig
+
+
+class IngestConfig(AppConfig):
+    name = "ingest"
+    default_auto_field = "django.db.models.BigAutoField"

@@ -1,0 +1,28 @@
+"""The nouns of Roundwatch, one file each; import them from here."""
+
+from ingest.models.events import Event
+from ingest.models.findings import Finding
+from ingest.models.phases import Phase, PhaseName
+from ingest.models.rounds import Round, WorkerRound
+from ingest.models.runs import Run
+from ingest.models.samples import Sample, Series
+from ingest.models.streams import Gap, Quarantine, Stream
+from ingest.models.tokens import Token
+from ingest.models.workers import Worker
+
+__all__ = [
+    "Event",
+    "Finding",
+    "Gap",
+    "Phase",
+    "PhaseName",
+    "Quarantine",
+    "Round",
+    "Run",
+    "Sample",
+    "Series",
+    "Stream",
+    "Token",
+    "Worker",
+    "WorkerRound",
+]

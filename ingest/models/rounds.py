@@ -1,0 +1,45 @@
+"""Rounds: one synchronous exchange of a run, and each attempt's part in it."""
+
+from django.db import models
+
+
+class Round(models.Model):
+    """A generation of a round; the newest counts, the older stay visible.
+
+    `data_version` grows with every record that touches it, `verdict_version` is the version that detection has judged:
+    the watcher finds what is closed and newer than its verdict. Summary fields are null until computed.
+    """
+
+    run = models.ForeignKey("ingest.Run", models.CASCADE, related_name="rounds")
+    index = models.IntegerField()
+    generation = models.PositiveIntegerField(default=0)
+    begin_ns = models.BigIntegerField()
+    end_ns = models.BigIntegerField(null=True)
+    closed = models.BooleanField(default=False)
+    data_version = models.BigIntegerField(default=0)
+    verdict_version = models.BigIntegerField(default=-1)
+    trainers = models.PositiveIntegerField(default=0)
+    coverage = models.FloatField(null=True, help_text="Mean over trainers of the share of the wall in any phase.")
+    gpu_waiting_share = models.FloatField(null=True)
+    kind_seconds = models.JSONField(null=True, help_text="Trainers' mean leaf seconds, one figure per wire.KINDS.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "index", "generation"], name="round_generation")]
+        indexes = [
+            models.Index(fields=["run", "begin_ns"], name="round_time"),
+            models.Index(fields=["id"], condition=models.Q(closed=True) & ~models.Q(verdict_version=models.F("data_version")), name="round_unjudged"),
+        ]
+
+
+class WorkerRound(models.Model):
+    """One attempt's part in a round; `derived` where it follows from recorded phases and not from begin and end."""
+
+    round = models.ForeignKey("ingest.Round", models.CASCADE, related_name="parts")
+    stream = models.ForeignKey("ingest.Stream", models.CASCADE, related_name="rounds")
+    worker = models.ForeignKey("ingest.Worker", models.CASCADE, related_name="rounds")
+    begin_ns = models.BigIntegerField()
+    end_ns = models.BigIntegerField(null=True)
+    derived = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["round", "stream", "worker"], name="worker_round")]

@@ -1,0 +1,47 @@
+"""A run: one training job of a team, in a project."""
+
+import uuid
+
+from django.db import models
+
+
+class RunState(models.TextChoices):
+    RUNNING = "running"
+    STALE = "stale"
+    LOST = "lost"
+    FINISHED = "finished"
+    FAILED = "failed"
+    KILLED = "killed"
+
+
+class Run(models.Model):
+    """Keyed (team, project, key); `serial` tells apart runs whose automatically found key came again after a day."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey("teams.Team", models.CASCADE, related_name="runs")
+    project = models.CharField(max_length=128)
+    key = models.CharField(max_length=128)
+    serial = models.PositiveIntegerField(default=0)
+    name = models.CharField(max_length=128)
+    state = models.CharField(max_length=16, choices=RunState, default=RunState.RUNNING)
+    tags = models.JSONField(default=list)
+    notes = models.TextField(blank=True, default="")
+    config = models.JSONField(default=dict)
+    conditions = models.JSONField(default=dict)
+    rounds_planned = models.PositiveIntegerField(null=True)
+    model_bytes = models.BigIntegerField(null=True)
+    flops_per_item = models.FloatField(null=True)
+    started_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    heard_at = models.DateTimeField(help_text="When the server last heard of any of its workers.")
+    first_day = models.DateField(help_text="Oldest daily partition that holds its phases or samples.")
+    last_day = models.DateField(help_text="Newest such partition.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["team", "project", "key", "serial"], name="run_key"),
+        ]
+        indexes = [models.Index(fields=["team", "-started_at", "id"], name="run_newest")]
+
+    def __str__(self) -> str:
+        return self.name
