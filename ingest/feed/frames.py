@@ -69,6 +69,8 @@ class StepFlag(enum.IntFlag):
     SUPERSEDED = 2
 
 
+_TYPES = frozenset(int(kind) for kind in FrameType)
+
 # HEARTBEAT's state is an index into this.
 STATES = ("running", "stale", "lost", "finished", "failed", "killed")
 
@@ -170,14 +172,14 @@ def decode(data: bytes) -> list[tuple[FrameType, dict[str, Any]]]:
         head = np.frombuffer(data, HEADER, 1, position)[0]
         if head["magic"] != MAGIC or head["version"] != VERSION or head["bytes"] < HEADER.itemsize:
             raise ValueError(f"not a frame at byte {position}")
-        if head["type"] in FrameType:
-            frames.append((FrameType(head["type"]), _payload(data, position, head)))
+        if int(head["type"]) in _TYPES:
+            frames.append((FrameType(int(head["type"])), _payload(data, position, head)))
         position += int(head["bytes"])
     return frames
 
 
 def _payload(data: bytes, position: int, head: np.void) -> dict[str, Any]:
-    kind = FrameType(head["type"])
+    kind = FrameType(int(head["type"]))
     count = int(head["count"])
     start = position + HEADER.itemsize
     found: dict[str, Any] = {"epoch": int(head["epoch"]), "first": int(head["first"]), "last": int(head["last"])}
