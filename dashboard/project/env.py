@@ -1,0 +1,86 @@
+"""Typed readers of environment variables; each refuses a bad value with one sentence that names the variable."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+from psycopg.conninfo import conninfo_to_dict
+
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off", ""}
+
+
+def text(name: str, default: str = "", *, source: Mapping[str, str] = os.environ) -> str:
+    """Return the variable's text without surrounding blanks, or the default where it is unset or blank."""
+    return source.get(name, "").strip() or default
+
+
+def flag(name: str, *, default: bool = False, source: Mapping[str, str] = os.environ) -> bool:
+    """Return a yes-or-no variable.
+
+    Raises ImproperlyConfigured for anything but 1/0, true/false, yes/no, on/off.
+    """
+    value = source.get(name)
+    if value is None:
+        return default
+    if value.strip().lower() in _TRUE:
+        return True
+    if value.strip().lower() in _FALSE:
+        return False
+    raise ImproperlyConfigured(f"{name} must be 1 or 0, not {value!r}.")
+
+
+def number(name: str, default: int, *, least: int = 0, source: Mapping[str, str] = os.environ) -> int:
+    """Return a whole number of at least `least`; raises ImproperlyConfigured for anything else."""
+    value = text(name, str(default), source=source)
+    try:
+        result = int(value)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must be a whole number, not {value!r}.") from None
+    if result < least:
+        raise ImproperlyConfigured(f"{name} must be at least {least}, not {result}.")
+    return result
+
+
+def listing(name: str, default: tuple[str, ...] = (), *, source: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the comma-separated items of a variable, blanks removed."""
+    return [item.strip() for item in source.get(name, ",".join(default)).split(",") if item.strip()]
+
+
+def web_url(name: str, default: str, *, source: Mapping[str, str] = os.environ) -> str:
+    """Return an http(s) origin such as https://watch.example.org, without a trailing slash.
+
+    Raises ImproperlyConfigured when scheme or host is missing, or when a path, query or fragment is given.
+    """
+    value = text(name, default, source=source).rstrip("/")
+    parts = urlsplit(value)
+    try:
+        bad_port = parts.port == 0
+    except ValueError:
+        bad_port = True
+    if bad_port or parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query:
+        raise ImproperlyConfigured(f"{name} must look like https://watch.example.org, not {value!r}.")
+    return value
+
+
+def database(name: str, default: str, *, source: Mapping[str, str] = os.environ) -> dict[str, Any]:
+    """Return Django's settings for a postgresql:// URL in any form that libpq accepts.
+
+    Raises ImproperlyConfigured when libpq cannot read it or it names no database.
+    """
+    url = text(name, default, source=source)
+    if not url.startswith(("postgres://", "postgresql://")):
+        raise ImproperlyConfigured(f"{name} must be a postgresql:// URL.")
+    try:
+        parts = conninfo_to_dict(url)
+    except Exception:
+        # The URL may hold a password, so neither it nor libpq's message is repeated.
+        raise ImproperlyConfigured(f"{name} is no URL that Postgres understands.") from None
+    if not parts.get("dbname"):
+        raise ImproperlyConfigured(f"{name} names no database.")
+    known = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
+    settings: dict[str, Any] = {known[key]: str(value) for key, value in parts.items() if key in known}
+    settings["OPTIONS"] = {key: value for key, value in parts.items() if key not in known}
+    return settings
