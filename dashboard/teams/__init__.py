@@ -1,0 +1,1 @@
+"""Users, teams and their tokens: who may see what. Nothing crosses teams."""
