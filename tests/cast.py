@@ -1,11 +1,19 @@
-"""The known cast of the tests: an owner, a member and a viewer of one team, and a stranger who has a team of his own."""
+"""The known cast of the tests: an owner, a member and a viewer of one team, and a stranger of another.
+
+Models are imported inside: pytest loads this module before Django is set up.
+"""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pytest
-from django.test import Client
 
-from dashboard.teams.models import Membership, Role, Team, User
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from dashboard.teams.models import Team, User
 
 PASSWORD = "a long enough secret"
 
@@ -22,14 +30,10 @@ class Cast:
     stranger: User
 
 
-def _member(team: Team, username: str, role: Role) -> User:
-    user = User.objects.create_user(username, f"{username}@example.org", PASSWORD)
-    Membership.objects.create(team=team, user=user, role=role)
-    return user
-
-
 def make_cast() -> Cast:
     """The cast, stored; for tests that need it outside of a transaction."""
+    from dashboard.teams.models import Role, Team
+
     team = Team.objects.create(name="Vision team", slug="vision-team")
     other = Team.objects.create(name="Other team", slug="other-team")
     return Cast(
@@ -42,22 +46,23 @@ def make_cast() -> Cast:
     )
 
 
+def _member(team: Team, username: str, role: str) -> User:
+    from dashboard.teams.models import Membership, User
+
+    user = User.objects.create_user(username, f"{username}@example.org", PASSWORD)
+    Membership.objects.create(team=team, user=user, role=role)
+    return user
+
+
+def browser_of(user: User) -> Client:
+    """A browser (Django's test client) in which the person is signed in."""
+    from django.test import Client
+
+    client = Client()
+    client.force_login(user)
+    return client
+
+
 @pytest.fixture
 def cast(db: None) -> Cast:
     return make_cast()
-
-
-@pytest.fixture
-def owner_client(cast: Cast) -> Client:
-    """A browser in which the owner is signed in."""
-    client = Client()
-    client.force_login(cast.owner)
-    return client
-
-
-@pytest.fixture
-def stranger_client(cast: Cast) -> Client:
-    """A browser in which the stranger is signed in."""
-    client = Client()
-    client.force_login(cast.stranger)
-    return client

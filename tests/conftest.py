@@ -9,6 +9,8 @@ import pytest
 
 from dashboard.project.embedded import Servers
 
+pytest_plugins = ["tests.cast"]
+
 _servers = pytest.StashKey[Servers]()
 
 

@@ -63,6 +63,6 @@ def choose_team(request: HttpRequest, slug: str) -> Team:
 
 
 def may_change(user: Visitor, team: Team) -> bool:
-    """Whether the person may make tokens of a team and change its runs: owners and members may, viewers look."""
+    """Whether the person may make tokens of a team and change its runs; viewers may not."""
     roles = [Role.OWNER, Role.MEMBER]
     return Membership.objects.filter(user_id=user.pk, team=team, role__in=roles).exists()

@@ -14,9 +14,7 @@ class User(AbstractUser):
     class Meta(AbstractUser.Meta):  # type: ignore[name-defined,misc]
         abstract = False
         constraints: ClassVar = [
-            models.UniqueConstraint(
-                Lower("email"), condition=~models.Q(email=""), name="user_email", violation_error_message="Taken."
-            ),
+            models.UniqueConstraint(Lower("email"), condition=~models.Q(email=""), name="user_email"),
         ]
 
 

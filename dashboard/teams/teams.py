@@ -1,5 +1,7 @@
 """Making teams: the first one of an installation, and further ones."""
 
+import secrets
+
 from django.contrib.auth.hashers import make_password
 from django.db import connection, transaction
 from django.utils.text import slugify
@@ -9,6 +11,7 @@ from dashboard.teams.models import Membership, Role, Team, User
 
 FIRST_TEAM = "First team"
 FIRST_USER = "owner"
+_NAME_CHARS = 128
 # Any number that no other lock of the installation uses.
 _FIRST_TEAM_LOCK = 7_310_229_001
 
@@ -20,12 +23,12 @@ class TeamExistsError(ValueError):
 def create_team(name: str) -> tuple[Team, str]:
     """Make a team and a token with all scopes; return both. The token's text cannot be had again.
 
-    Raises TeamExistsError where the name is taken and ValueError where it is empty, too long or holds no letter or digit.
+    Raises TeamExistsError where the name is taken, ValueError where it is empty, too long or not printable.
     """
     name = " ".join(name.split())
-    slug = slugify(name)
-    if not slug or len(name) > 128 or "\0" in name:
-        raise ValueError("a team's name needs a letter or digit and at most 128 characters")
+    if not name or len(name) > _NAME_CHARS or not name.isprintable():
+        raise ValueError(f"a team's name has 1 to {_NAME_CHARS} printable characters")
+    slug = slugify(name) or f"team-{secrets.token_hex(4)}"
     with transaction.atomic():
         if Team.objects.filter(slug=slug).exists() or Team.objects.filter(name=name).exists():
             raise TeamExistsError(f"there is already a team named {name!r}")
@@ -37,8 +40,8 @@ def create_team(name: str) -> tuple[Team, str]:
 def ensure_first_team(known_token: str = "") -> tuple[Team, User, str]:
     """Return the installation's oldest team, its oldest owner and a token of it with all scopes.
 
-    What is missing is made. `known_token` comes back unchanged while it is valid, so that a caller who keeps the
-    text gets no new token at each start.
+    What is missing is made. `known_token` comes back unchanged while it is valid: a caller who keeps the text
+    gets no new token at each start.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_FIRST_TEAM_LOCK])
@@ -59,5 +62,5 @@ def add_member(team: Team, username: str, role: Role = Role.MEMBER) -> User:
 
 
 def _owner_of(team: Team) -> User:
-    owner = User.objects.filter(memberships__team=team, memberships__role=Role.OWNER, is_active=True).order_by("id").first()
-    return owner or add_member(team, FIRST_USER, Role.OWNER)
+    owners = User.objects.filter(memberships__team=team, memberships__role=Role.OWNER, is_active=True)
+    return owners.order_by("id").first() or add_member(team, FIRST_USER, Role.OWNER)

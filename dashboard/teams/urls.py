@@ -1,4 +1,4 @@
-"""Where people sign in and out, and choose their team. Of allauth's pages only those that have a page of ours."""
+"""Where people sign in and out and choose their team; of allauth's pages only those that are styled here."""
 
 from allauth.account import views as accounts
 from django.urls import path
