@@ -1,0 +1,35 @@
+"""System checks that speak at start, when a setting would fail only later or only for some."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Tags, Warning, register
+
+
+@register(Tags.security)
+def secret_key_lasts(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
+    """Warn when every restart would log everybody out, because the key is of this process only."""
+    if settings.SECRET_KEY_IS_LASTING:
+        return []
+    return [
+        Warning(
+            "The secret key is made anew by each process, so sessions and links end with it.",
+            hint=f"Set ROUNDWATCH_SECRET_KEY, or ROUNDWATCH_DATA to the folder that `up` uses (now {settings.DATA.root}).",
+            id="roundwatch.W001",
+        )
+    ]
+
+
+@register(Tags.security)
+def plain_http_is_local(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
+    """Warn when passwords and tokens would cross a network in the clear."""
+    if settings.HTTPS or len(settings.ORIGINS) > 1:  # several origins: the address is this machine's loopback
+        return []
+    return [
+        Warning(
+            f"{settings.PUBLIC_URL} is reached over plain http: passwords and tokens can be read on the way.",
+            hint="Put a TLS proxy in front and give its address with --public-url https://...",
+            id="roundwatch.W002",
+        )
+    ]

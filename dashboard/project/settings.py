@@ -1,0 +1,169 @@
+"""Django's settings; everything an operator may choose comes from the environment (deploy/README.md lists it)."""
+
+import secrets
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from dashboard.project import env
+from dashboard.project.datadir import DataFolder, default_data
+
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+
+# --- Where this installation lives ------------------------------------------------------------------------------
+DATA = DataFolder(Path(env.text("ROUNDWATCH_DATA") or default_data()))
+PUBLIC_URL = env.web_url("ROUNDWATCH_PUBLIC_URL", "http://127.0.0.1:8000")
+_public = urlsplit(PUBLIC_URL)
+HTTPS = _public.scheme == "https"
+
+# --- Security ----------------------------------------------------------------------------------------------------
+DEBUG = env.flag("ROUNDWATCH_DEBUG")
+# Reading settings never writes: `manage.py up` makes the file. A key of this process alone serves commands that need
+# none, and a check says so where it would end everybody's session.
+SECRET_KEY_IS_LASTING = bool(env.text("ROUNDWATCH_SECRET_KEY")) or DATA.secret_key.exists()
+SECRET_KEY = (
+    env.text("ROUNDWATCH_SECRET_KEY")
+    or (DATA.secret_key.read_text().strip() if DATA.secret_key.exists() else "")
+    or secrets.token_urlsafe(48)
+)
+_LOOPBACK = {"127.0.0.1", "localhost", "[::1]"}
+_public_host = f"[{_public.hostname}]" if ":" in (_public.hostname or "") else str(_public.hostname)
+ALLOWED_HOSTS = sorted({*_LOOPBACK, _public_host, *env.listing("ROUNDWATCH_HOSTS")})
+# A browser on this machine may say localhost or 127.0.0.1; both are the same server. No other origin is let in.
+ORIGINS = sorted(
+    {PUBLIC_URL}
+    | ({PUBLIC_URL.replace(_public_host, name, 1) for name in _LOOPBACK} if _public_host in _LOOPBACK else set())
+)
+CSRF_TRUSTED_ORIGINS = ORIGINS
+CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
+CSRF_COOKIE_HTTPONLY = True
+# Agents and scripts are never redirected, and health is asked on the loopback.
+SECURE_REDIRECT_EXEMPT = [r"^api/", r"^healthz$", r"^readyz$"]
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_REFERRER_POLICY = "same-origin"
+# "same-origin" would cut the window that "Open in Perfetto" hands its trace to.
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin-allow-popups"
+X_FRAME_OPTIONS = "DENY"
+# In front of every route but ingest, which has limits of its own; Django would spool a larger body to disk first.
+BODY_LIMIT_BYTES = 1024 * 1024
+DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = BODY_LIMIT_BYTES
+
+# --- Rooms and parts ---------------------------------------------------------------------------------------------
+_ROOMS = ["dashboard.project", "dashboard.teams", "dashboard.runs", "dashboard.live", "ingest"]
+INSTALLED_APPS = [
+    *(room for room in _ROOMS if find_spec(room)),
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.humanize",
+    "django.contrib.messages",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "channels",
+    "django_filters",
+    "django_htmx",
+    "heroicons",
+    "ninja",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "dashboard.project.csp.content_security_policy",
+    "servestatic.middleware.ServeStaticMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "dashboard.project.urls"
+ASGI_APPLICATION = "dashboard.project.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "dashboard/templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "builtins": ["heroicons.templatetags.heroicons"],
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+# --- Servers -----------------------------------------------------------------------------------------------------
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.postgresql",
+        **env.database("DATABASE_URL", DATA.database_url),
+        # Under ASGI every request has a thread of its own, so connections that live with a thread would leak.
+        "CONN_MAX_AGE": 0,
+        "CONN_HEALTH_CHECKS": True,  # a Postgres that came back is used at once
+        "TEST": {"NAME": env.text("ROUNDWATCH_TEST_DATABASE", "test_roundwatch")},
+    }
+}
+DATABASES["default"]["OPTIONS"]["pool"] = {
+    "min_size": 1,
+    "max_size": env.number("ROUNDWATCH_DATABASE_CONNECTIONS", 16, least=2),
+    "timeout": 10,
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+REDIS_URL = env.text("REDIS_URL", DATA.redis_url)
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.core.RedisChannelLayer",
+        "CONFIG": {"hosts": [{"address": REDIS_URL}], "prefix": "roundwatch"},
+    }
+}
+
+# --- People ------------------------------------------------------------------------------------------------------
+AUTH_USER_MODEL = "teams.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_EMAIL_VERIFICATION = "none"
+LOGIN_REDIRECT_URL = "/"
+EMAIL_HOST = env.text("ROUNDWATCH_SMTP_HOST")
+EMAIL_PORT = env.number("ROUNDWATCH_SMTP_PORT", 587)
+EMAIL_HOST_USER = env.text("ROUNDWATCH_SMTP_USER")
+EMAIL_HOST_PASSWORD = env.text("ROUNDWATCH_SMTP_PASSWORD")
+EMAIL_USE_TLS = env.flag("ROUNDWATCH_SMTP_TLS", default=True)
+EMAIL_TIMEOUT = 10
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("ROUNDWATCH_MAIL_FROM", f"roundwatch@{_public.hostname}")
+
+# --- Time, words, files ------------------------------------------------------------------------------------------
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en-gb"
+USE_I18N = False
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [folder for folder in [BASE_DIR / "dashboard/static"] if folder.exists()]
+# Straight from the apps and wheels: no build or copy step, and nothing stale after an update.
+SERVESTATIC_USE_FINDERS = True
+SERVESTATIC_USE_STATIC_ROOT = False
+SERVESTATIC_ALLOW_ALL_ORIGINS = False
+SERVESTATIC_MAX_AGE = 0
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env.text("ROUNDWATCH_LOG_LEVEL", "INFO").upper()},
+}
