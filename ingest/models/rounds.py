@@ -22,6 +22,7 @@ class Round(models.Model):
     coverage = models.FloatField(null=True, help_text="Mean over trainers of the share of the wall in any phase.")
     gpu_waiting_share = models.FloatField(null=True)
     kind_seconds = models.JSONField(null=True, help_text="Trainers' mean leaf seconds, one figure per wire.KINDS.")
+    judged = models.JSONField(null=True, help_text="What detection could see: phase, workers, smallest ratio, why not.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "index", "generation"], name="round_generation")]
