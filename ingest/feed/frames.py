@@ -107,17 +107,19 @@ class Cursor:
     last: int = 0
 
 
-def time_frame(times: Sequence[npt.NDArray[np.int64]]) -> tuple[int, int]:
-    """Base (Unix ns) and unit (ns) under which all `times` fit in a u32; the unit is 1 us or 10, 100 ... times that."""
+def time_frame(times: Sequence[npt.NDArray[np.int64]], longest: int = 0) -> tuple[int, int]:
+    """Base (Unix ns) and unit (ns) under which all `times`, and a span of `longest` ns, fit in a u32.
+
+    The unit is 1 us or 10, 100 ... times that. The base is a multiple of the unit, so that times which were decoded
+    and are encoded again do not move.
+    """
     filled = [column for column in times if column.size]
-    if not filled:
-        return 0, 1_000
-    base = min(int(column.min()) for column in filled)
-    reach = max(int(column.max()) for column in filled) - base
+    low = min((int(column.min()) for column in filled), default=0)
+    high = max((int(column.max()) for column in filled), default=0)
     unit = 1_000
-    while reach // unit >= OPEN_END:
+    while max(high - low // unit * unit, longest) // unit >= OPEN_END - 1:
         unit *= 10
-    return base, unit
+    return low // unit * unit, unit
 
 
 def encode_columns(kind: FrameType, rows: Rows, cursor: Cursor = Cursor()) -> bytes:
@@ -129,10 +131,8 @@ def encode_columns(kind: FrameType, rows: Rows, cursor: Cursor = Cursor()) -> by
     wide = {name: np.asarray(rows[name], np.int64) for name, form in names if form in ("time", "span")}
     times = [column[column >= 0] for name, column in wide.items() if dict(names)[name] == "time"]
     spans = [column for name, column in wide.items() if dict(names)[name] == "span"]
-    base, unit = time_frame(times)
     longest = max((int(column.max()) for column in spans if column.size), default=0)
-    while longest // unit >= OPEN_END:
-        unit *= 10
+    base, unit = time_frame(times, longest)
     count = len(np.asarray(rows[names[0][0]]))
     parts: list[bytes] = []
     for name, form in names:
