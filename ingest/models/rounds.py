@@ -28,7 +28,12 @@ class Round(models.Model):
         constraints = [models.UniqueConstraint(fields=["run", "index", "generation"], name="round_generation")]
         indexes = [
             models.Index(fields=["run", "begin_ns"], name="round_time"),
-            models.Index(fields=["id"], condition=models.Q(closed=True) & ~models.Q(verdict_version=models.F("data_version")), name="round_unjudged"),
+            models.Index(fields=["run"], condition=models.Q(closed=False), name="round_open"),
+            models.Index(
+                fields=["id"],
+                condition=models.Q(closed=True) & ~models.Q(verdict_version=models.F("data_version")),
+                name="round_unjudged",
+            ),
         ]
 
 

@@ -13,7 +13,11 @@ class WorkerState(models.TextChoices):
 
 
 class Worker(models.Model):
-    """`index` numbers the workers of a run from 0 in order of arrival: the lane of the live feed."""
+    """`index` numbers the workers of a run from 0 in order of arrival: the lane of the live feed.
+
+    `spoken_by` is the stream that records for a worker without an agent of its own (record_phase): it is heard, and
+    ends, with that stream.
+    """
 
     run = models.ForeignKey("ingest.Run", models.CASCADE, related_name="workers")
     index = models.PositiveIntegerField()
@@ -29,6 +33,7 @@ class Worker(models.Model):
     state = models.CharField(max_length=16, choices=WorkerState, default=WorkerState.RUNNING)
     state_reason = models.TextField(blank=True, default="")
     attempt = models.PositiveIntegerField(default=0, help_text="Number of its newest attempt, from 0.")
+    spoken_by = models.ForeignKey("ingest.Stream", models.SET_NULL, null=True, related_name="speaks_for")
     last_seen = models.DateTimeField()
     clock_offset_ns = models.BigIntegerField(null=True)
     clock_error_ns = models.BigIntegerField(null=True)
@@ -38,7 +43,10 @@ class Worker(models.Model):
             models.UniqueConstraint(fields=["run", "name"], name="worker_name"),
             models.UniqueConstraint(fields=["run", "index"], name="worker_index"),
         ]
-        indexes = [models.Index(fields=["machine"], name="worker_machine")]
+        indexes = [
+            models.Index(fields=["machine"], name="worker_machine"),
+            models.Index(fields=["last_seen"], condition=models.Q(state__in=("running", "stale")), name="worker_live"),
+        ]
 
     def __str__(self) -> str:
         return self.name
