@@ -45,12 +45,17 @@ def current_team(request: HttpRequest) -> Team:
 
     Raises Http404 for somebody who belongs to no team.
     """
-    teams = list(teams_of(request.user))
-    chosen = request.session.get(_CHOSEN)
-    team = next((team for team in teams if team.slug == chosen), teams[0] if teams else None)
+    _, team = choice_of(request)
     if team is None:
         raise Http404("no team")
     return team
+
+
+def choice_of(request: HttpRequest) -> tuple[list[Team], Team | None]:
+    """Return the person's teams and the current one of them, None where there are none."""
+    teams = list(teams_of(request.user))
+    chosen = request.session.get(_CHOSEN)
+    return teams, next((team for team in teams if team.slug == chosen), teams[0] if teams else None)
 
 
 def choose_team(request: HttpRequest, slug: str) -> Team:

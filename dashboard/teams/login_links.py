@@ -22,7 +22,7 @@ def make(user: User) -> str:
 
 
 def consume(secret: str) -> User | None:
-    """Return whom the link signs in, and use it up; None if unknown, used, expired or the account is closed."""
+    """Return whom the link signs in, and use it up; None if unknown, used, expired or the account closed."""
     now = timezone.now()
     link = LoginLink.objects.filter(digest=_digest(secret)).select_related("user").first()
     if link is None or not link.user.is_active:
