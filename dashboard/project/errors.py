@@ -19,7 +19,7 @@ def _answer(request: HttpRequest, status: int) -> HttpResponse:
         error = {"code": code, "message": message, "field": None}
         return JsonResponse({"error": error}, status=status)
     # Rendered without context processors: they ask the database, which may be what is broken.
-    page = loader.render_to_string("error.html", {"status": status, "message": message})
+    page = loader.render_to_string("error.html", {"status": status, "message": message, "request": request})
     return HttpResponse(page, status=status)
 
 

@@ -134,10 +134,11 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
-ACCOUNT_LOGIN_METHODS = {"email"}
-ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
-ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*"]
+ACCOUNT_SIGNUP_ENABLED = False  # people are let in by an owner, never by themselves
 ACCOUNT_EMAIL_VERIFICATION = "none"
+LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 EMAIL_HOST = env.text("ROUNDWATCH_SMTP_HOST")
 EMAIL_PORT = env.number("ROUNDWATCH_SMTP_PORT", 587)
