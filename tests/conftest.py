@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import django
 import pytest
 
 from dashboard.project.embedded import Servers
@@ -19,8 +20,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Start servers before Django reads its settings, unless outside ones are given."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "dashboard.project.settings"
     os.environ.setdefault("ROUNDWATCH_SECRET_KEY", "only-for-tests-" + "x" * 48)
-    if "DATABASE_URL" in os.environ and "REDIS_URL" in os.environ:
-        return
+    if not ("DATABASE_URL" in os.environ and "REDIS_URL" in os.environ):
+        _start_servers(config)
+    # pytest-django sets Django up only where its settings have been read.
+    django.setup()
+
+
+def _start_servers(config: pytest.Config) -> None:
     # Directly under /tmp: a socket's path may have only 107 bytes.
     root = Path(tempfile.mkdtemp(prefix="roundwatch-test-", dir="/tmp"))
     root.chmod(0o711)  # as root, Postgres runs as another user and must reach it
