@@ -25,7 +25,7 @@ class Program:
     """What to run and how it ends.
 
     `death_signal` is what the kernel sends when we die; `stop_signal` is the polite request, and `insist_signal`
-    follows it `insist_after_s` seconds later.
+    follows it `insist_after_s` seconds later. Programs that `serves_others` are stopped after those they serve.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Program:
     insist_signal: int = signal.SIGKILL
     insist_after_s: float = 5.0
     passed_fds: tuple[int, ...] = ()
+    serves_others: bool = False
 
 
 class Child:

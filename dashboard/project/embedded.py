@@ -100,7 +100,7 @@ class Postgres:
         # The lock is handed on to Postgres and its backends. Having it proves that all of them are gone, and so
         # that a pid file left by a killed one is stale, whatever process has its number by now.
         lock = Lock(self._data.root / "postgres.lock")
-        if not lock.take(within_s=10):
+        if not lock.take(within_s=5):
             raise Refused(f"Another Postgres still runs on {self._data.postgres}.")
         with lock:
             (self._data.postgres / "postmaster.pid").unlink(missing_ok=True)
@@ -119,6 +119,7 @@ class Postgres:
             insist_signal=signal.SIGQUIT,
             insist_after_s=2.0,
             passed_fds=(lock_fd,),
+            serves_others=True,
         )
 
     def _initialise(self) -> None:
@@ -182,6 +183,7 @@ class Valkey:
                 log=self._data.logs / "valkey.log",
                 account=service_account(),
                 insist_after_s=1.0,
+                serves_others=True,
             )
         )
 

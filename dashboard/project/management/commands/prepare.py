@@ -1,0 +1,40 @@
+"""`manage.py prepare`: brings the database up to date and makes sure that a first team can be entered."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError, connection
+
+from dashboard.project.datadir import write_private
+from dashboard.teams import login_links
+from dashboard.teams.teams import ensure_first_team
+
+
+class Command(BaseCommand):
+    """Writes {"token", "login_url"} to a file with mode 0600."""
+
+    help = "Migrate, make the first team where there is none, and write its token and a login link to a file."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take the file to write."""
+        parser.add_argument("--answer", type=Path, required=True)
+
+    def handle(self, *args: Any, answer: Path, **options: Any) -> None:
+        """Do all three, or say in one sentence why not."""
+        try:
+            connection.ensure_connection()
+        except OperationalError as problem:
+            reason = " ".join(str(problem).split())
+            raise CommandError(f"The database does not answer: {reason}") from None
+        call_command("migrate", interactive=False, verbosity=0)
+        kept = settings.DATA.token
+        known = kept.read_text().strip() if kept.exists() else ""
+        _, user, token = ensure_first_team(known)
+        if token != known:
+            write_private(kept, token)
+        login_url = settings.PUBLIC_URL + login_links.make(user)
+        write_private(answer, json.dumps({"token": token, "login_url": login_url}))

@@ -1,0 +1,31 @@
+"""Runs uvicorn on a socket that is already listening, so that a restart of the web server refuses no connection."""
+
+import argparse
+import os
+import socket
+
+import uvicorn
+
+from dashboard.project import env
+
+
+def main() -> None:
+    """Serve the ASGI application on the inherited socket until SIGTERM."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fd", type=int, required=True)
+    listening = socket.socket(fileno=parser.parse_args().fd)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.project.settings")
+    config = uvicorn.Config(
+        "dashboard.project.asgi:application",
+        access_log=False,
+        log_config=None,  # Django's LOGGING is the only one
+        server_header=False,
+        timeout_graceful_shutdown=2,
+        ws_max_size=64 * 1024,  # a browser says hello and acknowledges; all the rest flows to it
+        forwarded_allow_ips=env.text("ROUNDWATCH_TRUSTED_PROXIES", "127.0.0.1"),
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+if __name__ == "__main__":
+    main()
