@@ -1,0 +1,189 @@
+// Everything this page knows of a run, kept from the frames it was sent; times in ns since `origin`.
+
+import { FLAG, STATES, TYPE, relative } from "./frames.js";
+import { Marks } from "./marks.js";
+import { Rounds } from "./rounds.js";
+import { Samples } from "./samples.js";
+import { Seen } from "./seen.js";
+import { LaneSpans } from "./spans.js";
+
+export const SPAN_LIMIT = 1_000_000;
+export const STALE_NS = 10e9;
+
+class Lane {
+  constructor(index) {
+    this.index = index;
+    this.info = { lane: index, name: `worker ${index}`, role: "trainer", state: "running" };
+    this.spans = new LaneSpans();
+    this.open = [];
+    this.gaps = [];
+  }
+}
+
+export class Store {
+  constructor(limit = SPAN_LIMIT) {
+    this.limit = limit;
+    this.version = 0;
+    this.structure = 0;
+    this.reset();
+  }
+
+  /** Forgets everything, as a new snapshot asks. */
+  reset() {
+    Object.assign(this, { origin: null, run: {}, phases: [], dropped: 0, rejected: 0, total: 0 });
+    Object.assign(this, { latest: -Infinity, earliest: Infinity, forgotten: -Infinity });
+    this.lanes = new Map();
+    this.attempts = new Map();
+    this.seen = new Seen();
+    this.marks = new Marks();
+    this.rounds = new Rounds();
+    this.samples = new Samples();
+    this.structure += 1;
+    this.version += 1;
+  }
+
+  /** Takes the frames of one message or snapshot. */
+  apply(frames) {
+    for (const frame of frames) if (frame.type === TYPE.META) this.#meta(frame.json);
+    for (const frame of frames) {
+      if (this.origin === null && frame.columns && frame.count) this.origin = frame.base;
+      if (frame.type === TYPE.SPAN) this.#spans(frame);
+      else if (frame.type === TYPE.STEP) this.rounds.apply(frame, this.origin);
+      else if (frame.type === TYPE.SAMPLE) this.samples.apply(frame, this.origin);
+      else if (frame.type === TYPE.GAP) this.#gaps(frame);
+      else if (frame.type === TYPE.FINDING) for (const finding of frame.json) this.marks.put(finding, this.lanes);
+    }
+    this.#openPhases(frames);
+    if (this.total > this.limit) this.#forget();
+    this.version += 1;
+  }
+
+  lane(index) {
+    if (!this.lanes.has(index)) {
+      this.lanes.set(index, new Lane(index));
+      this.structure += 1;
+    }
+    return this.lanes.get(index);
+  }
+
+  phase(index) {
+    return this.phases[index] ?? { phase: index, name: `phase ${index}`, kind: "other" };
+  }
+
+  attempt(index) {
+    if (!this.attempts.has(index)) {
+      this.attempts.set(index, { attempt: index, heard: NaN, number: -1, error: NaN, state: "running" });
+    }
+    return this.attempts.get(index);
+  }
+
+  /** Lets open phases grow to `now`, but no further than 10 s after they were last heard of. */
+  grow(now) {
+    for (const lane of this.lanes.values()) {
+      for (const open of lane.open) {
+        const attempt = this.attempt(open.attempt);
+        const alive = attempt.state === "running" || attempt.state === "stale";
+        const limit = alive ? attempt.heard + STALE_NS : attempt.heard;
+        open.stale = now > limit;
+        open.end = Math.max(open.start, Math.min(now, limit));
+      }
+    }
+  }
+
+  toUnix(time) {
+    return (this.origin ?? 0n) + BigInt(Math.round(time));
+  }
+
+  fromUnix(time) {
+    return Number(BigInt(time) - (this.origin ?? 0n));
+  }
+
+  #meta(meta) {
+    Object.assign(this.run, meta.run);
+    for (const info of meta.lanes ?? []) Object.assign(this.lane(info.lane).info, info);
+    for (const attempt of meta.attempts ?? []) Object.assign(this.attempt(attempt.attempt), attempt);
+    for (const phase of meta.phases ?? []) this.phases[phase.phase] = phase;
+    for (const series of meta.series ?? []) this.samples.describe(series);
+    this.dropped = meta.dropped ?? this.dropped;
+    this.rejected = meta.rejected ?? this.rejected;
+    this.structure += 1;
+  }
+
+  #spans(frame) {
+    const c = frame.columns;
+    const starts = relative(frame, c.start, this.origin);
+    for (let i = 0; i < frame.count; i++) {
+      if (!this.seen.add(c.attempt[i], c.id[i])) continue;
+      const end = starts[i] + c.duration[i] * frame.unit;
+      const flags = c.flags[i] | (this.marks.has(c.attempt[i], c.id[i]) ? FLAG.SLOW : 0);
+      const lane = this.lane(c.lane[i]);
+      lane.spans.add(starts[i], end, c.id[i], c.round[i], c.attempt[i], c.phase[i], flags, c.thread[i]);
+      if (lane.open.length) lane.open = lane.open.filter((open) => open.id !== c.id[i] || open.attempt !== c.attempt[i]);
+      if (end > this.latest) this.latest = end;
+      if (starts[i] < this.earliest) this.earliest = starts[i];
+      this.total += 1;
+    }
+  }
+
+  #gaps(frame) {
+    const c = frame.columns;
+    const begin = relative(frame, c.begin, this.origin);
+    const end = relative(frame, c.end, this.origin);
+    for (let i = 0; i < frame.count; i++) {
+      const lane = this.lane(c.lane[i]);
+      const gap = { begin: begin[i], end: end[i], count: c.count[i], attempt: c.attempt[i] };
+      if (!lane.gaps.some((known) => known.begin === gap.begin && known.attempt === gap.attempt)) lane.gaps.push(gap);
+    }
+  }
+
+  /** A message's list of open phases replaces what is known of each attempt it names, unless it is older. */
+  #openPhases(frames) {
+    const fresh = new Set();
+    for (const frame of frames) if (frame.type === TYPE.HEARTBEAT) this.#heartbeats(frame, fresh);
+    if (!fresh.size) return;
+    for (const lane of this.lanes.values()) lane.open = lane.open.filter((open) => !fresh.has(open.attempt));
+    for (const frame of frames) if (frame.type === TYPE.OPEN) this.#opened(frame, fresh);
+  }
+
+  #heartbeats(frame, fresh) {
+    const c = frame.columns;
+    const heard = relative(frame, c.heard, this.origin);
+    for (let i = 0; i < frame.count; i++) {
+      const attempt = this.attempt(c.attempt[i]);
+      if (c.number[i] < attempt.number) continue;
+      fresh.add(c.attempt[i]);
+      Object.assign(attempt, { number: c.number[i], lane: c.lane[i], state: STATES[c.state[i]], error: c.error_us[i] * 1e3 });
+      if (heard[i] > attempt.heard || Number.isNaN(attempt.heard)) attempt.heard = heard[i];
+      if (heard[i] > this.latest) this.latest = heard[i];
+    }
+  }
+
+  #opened(frame, fresh) {
+    const c = frame.columns;
+    const starts = relative(frame, c.start, this.origin);
+    for (let i = 0; i < frame.count; i++) {
+      if (!fresh.has(c.attempt[i]) || this.seen.has(c.attempt[i], c.id[i])) continue;
+      const flags = this.marks.has(c.attempt[i], c.id[i]) ? FLAG.SLOW : 0;
+      const open = { id: c.id[i], attempt: c.attempt[i], start: starts[i], end: starts[i], round: c.round[i], stale: false };
+      this.lane(c.lane[i]).open.push({ ...open, phase: c.phase[i], thread: c.thread[i], progress: c.progress[i], flags });
+    }
+    for (const lane of this.lanes.values()) lane.open.sort((a, b) => a.start - b.start || a.id - b.id);
+  }
+
+  /** Lets the oldest tenth go, and with it the memory of having seen it. */
+  #forget() {
+    const starts = [];
+    for (const { spans } of this.lanes.values()) for (let i = 0; i < spans.count; i += 64) starts.push(spans.start[i]);
+    starts.sort((a, b) => a - b);
+    const cut = starts[Math.floor(starts.length / 10)];
+    this.seen = new Seen(1 << Math.ceil(Math.log2(this.limit * 2)));
+    this.total = 0;
+    for (const { spans } of this.lanes.values()) {
+      spans.dropBefore(cut);
+      this.total += spans.count;
+      for (let i = 0; i < spans.count; i++) this.seen.add(spans.attempt[i], spans.id[i]);
+    }
+    this.forgotten = cut;
+    this.earliest = cut;
+  }
+}
