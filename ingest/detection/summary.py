@@ -1,0 +1,44 @@
+"""The figures of one round: where its trainers' time went, what was explained, and how long GPUs waited."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ingest.detection import leaf
+from ingest.detection.facts import Ints, Kind, Spans
+from ingest.detection.intervals import Intervals, lengths
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundFigures:
+    """Means over the trainers of a round; None where it has no trainer or no length.
+
+    `coverage` is the share of the wall that any phase covers, waits included; `gpu_waiting_share` that in
+    which no compute phase runs; `kind_seconds` the leaf seconds of each kind, in the order of `Kind`.
+    """
+
+    trainers: int
+    coverage: float | None
+    gpu_waiting_share: float | None
+    kind_seconds: tuple[float, ...] | None
+
+
+def figures(spans: Spans, trainers: Ints, begin_ns: int, end_ns: int) -> RoundFigures:
+    """Figures of the round [begin_ns, end_ns) from its `spans`; `trainers` are the lanes that took part."""
+    lanes = np.unique(trainers)
+    wall = end_ns - begin_ns
+    if not len(lanes) or wall <= 0:
+        return RoundFigures(trainers=len(lanes), coverage=None, gpu_waiting_share=None, kind_seconds=None)
+    around = leaf.parents(spans)
+    kinds = leaf.kinds(spans, around)
+    parts = leaf.pieces(spans, around)
+    of_kind = kinds[parts.group]
+    by_lane = Intervals(spans.lane[parts.group], parts.begin, parts.end).clipped(begin_ns, end_ns)
+    whole = Intervals(spans.lane, spans.begin_ns, spans.end_ns).clipped(begin_ns, end_ns)
+    seconds = [float(lengths(by_lane.chosen(of_kind == kind), lanes).mean()) / 1e9 for kind in Kind]
+    return RoundFigures(
+        trainers=len(lanes),
+        coverage=float(lengths(whole, lanes).mean()) / wall,
+        gpu_waiting_share=1 - seconds[Kind.COMPUTE] * 1e9 / wall,
+        kind_seconds=tuple(seconds),
+    )
