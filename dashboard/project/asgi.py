@@ -1,22 +1,23 @@
 """The front door: telemetry to the raw ingest application, sockets to channels, everything else to Django."""
 
 import os
+from typing import cast
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.project.settings")
 
-from django.core.asgi import get_asgi_application  # noqa: I001, E402
+from django.core.asgi import get_asgi_application
 
 _django = get_asgi_application()  # loads the apps; what is imported below needs them
 
 from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope  # noqa: E402
 from django.conf import settings  # noqa: E402
+from ingest.api.asgi import app as _ingest  # noqa: E402
 
 from dashboard.project.limits import BodyLimit  # noqa: E402
 from dashboard.project.routing import sockets  # noqa: E402
-from ingest.api.asgi import app as _ingest  # noqa: E402
 
 INGEST_PATH = "/api/v1/ingest"
-_pages: ASGI3Application = BodyLimit(_django, settings.BODY_LIMIT_BYTES)
+_pages: ASGI3Application = BodyLimit(cast(ASGI3Application, _django), settings.BODY_LIMIT_BYTES)
 
 
 async def application(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:

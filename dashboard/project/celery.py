@@ -9,7 +9,7 @@ from celery.signals import worker_ready
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.project.settings")
 
-from django.conf import settings  # noqa: E402 - the line above must come first
+from django.conf import settings
 
 
 def broker_url(redis_url: str) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Tags, Warning, register
+from django.core.checks import CheckMessage, Tags, register
+from django.core.checks import Warning as CheckWarning
 
 
 @register(Tags.security)
@@ -13,9 +14,9 @@ def secret_key_lasts(app_configs: Sequence[Any] | None, **_: object) -> list[Che
     if settings.SECRET_KEY_IS_LASTING:
         return []
     return [
-        Warning(
+        CheckWarning(
             "The secret key is made anew by each process, so sessions and links end with it.",
-            hint=f"Set ROUNDWATCH_SECRET_KEY, or ROUNDWATCH_DATA to the folder that `up` uses (now {settings.DATA.root}).",
+            hint=f"Set ROUNDWATCH_SECRET_KEY, or ROUNDWATCH_DATA to the folder of `up` (now {settings.DATA.root}).",
             id="roundwatch.W001",
         )
     ]
@@ -27,7 +28,7 @@ def plain_http_is_local(app_configs: Sequence[Any] | None, **_: object) -> list[
     if settings.HTTPS or len(settings.ORIGINS) > 1:  # several origins: the address is this machine's loopback
         return []
     return [
-        Warning(
+        CheckWarning(
             f"{settings.PUBLIC_URL} is reached over plain http: passwords and tokens can be read on the way.",
             hint="Put a TLS proxy in front and give its address with --public-url https://...",
             id="roundwatch.W002",

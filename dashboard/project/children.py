@@ -53,7 +53,7 @@ class Child:
         self._insisted = False
         with program.log.open("ab") as log:
             # A session of its own keeps a terminal's Ctrl-C for the supervisor, which stops things in order.
-            self._process = subprocess.Popen(  # noqa: S603
+            self._process = subprocess.Popen(
                 [*_launcher(program), *program.command],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -208,7 +208,7 @@ class Servers:
         """Start both and return when they answer; raises Refused when one does not in time."""
         self.data.prepare()
         install_binaries(self.data)
-        servers = (Postgres(self.data), Valkey(self.data))
+        servers: tuple[Postgres | Valkey, ...] = (Postgres(self.data), Valkey(self.data))
         self._children = [server.start() for server in servers]
         deadline = time.monotonic() + within_s
         for server, child in zip(servers, self._children, strict=True):

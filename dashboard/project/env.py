@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 _TRUE = {"1", "true", "yes", "on"}
@@ -75,7 +76,7 @@ def database(name: str, default: str, *, source: Mapping[str, str] = os.environ)
         raise ImproperlyConfigured(f"{name} must be a postgresql:// URL.")
     try:
         parts = conninfo_to_dict(url)
-    except Exception:
+    except ProgrammingError:
         # The URL may hold a password, so neither it nor libpq's message is repeated.
         raise ImproperlyConfigured(f"{name} is no URL that Postgres understands.") from None
     if not parts.get("dbname"):

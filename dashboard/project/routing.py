@@ -1,6 +1,6 @@
 """The map of websocket paths; each socket needs our exact origin, and its consumer asks for the session."""
 
-from typing import Any
+from typing import Any, cast
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
@@ -22,7 +22,7 @@ sockets = OriginValidator(
         URLRouter(
             [
                 *websocket_urlpatterns,  # /ws/runs/<id>/: the live view of one run
-                re_path(r"", closed),
+                re_path(r"", cast(Any, closed)),
             ]
         )
     ),

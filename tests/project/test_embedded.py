@@ -1,5 +1,6 @@
 """The embedded servers start, keep what they promise to keep, and are gone when told or when we die."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -124,9 +125,8 @@ def test_a_small_disk_is_refused(root: Path) -> None:
         with pytest.raises(Refused, match="MiB free"):
             DataFolder(disk / "data").prepare()
         (disk / "filler").write_bytes(b"\0" * 1024)
-        with pytest.raises(OSError), (disk / "rest").open("wb") as rest:  # noqa: PT011 - fills it up
-            while True:
-                rest.write(b"\0" * 65536)
+        with contextlib.suppress(OSError):
+            (disk / "rest").write_bytes(b"\0" * 16 * 1024 * 1024)
         with pytest.raises(Refused, match="the disk is full"):
             DataFolder(disk / "full").prepare()
     finally:
