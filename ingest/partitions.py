@@ -1,6 +1,7 @@
-"""Daily partitions of phases, events and samples: made ahead of time, dropped when their retention is over."""
+"""Daily partitions of phases, events and samples: made ahead of time, dropped when their retention is over.
+"""
 
-import datetime
+import datetime as dt
 import re
 
 from django.db import connection, transaction
@@ -8,13 +9,13 @@ from psycopg import sql
 
 TABLES = ("ingest_phase", "ingest_event", "ingest_sample")
 DAYS_AHEAD = 3
-_ONE_DAY = datetime.timedelta(days=1)
+_ONE_DAY = dt.timedelta(days=1)
 # Makers of the same partition wait for each other; the number only has to differ from our other locks.
 _LOCK = 7_201_001
-_known: set[datetime.date] = set()
+_known: set[dt.date] = set()
 
 
-def ensure(first: datetime.date, days_ahead: int = DAYS_AHEAD) -> None:
+def ensure(first: dt.date, days_ahead: int = DAYS_AHEAD) -> None:
     """Make the partitions of `first` (UTC) and the `days_ahead` days after it where they are missing."""
     for day in (first + n * _ONE_DAY for n in range(days_ahead + 1)):
         for table in TABLES:
@@ -22,7 +23,7 @@ def ensure(first: datetime.date, days_ahead: int = DAYS_AHEAD) -> None:
         _known.add(day)
 
 
-def ready(day: datetime.date) -> None:
+def ready(day: dt.date) -> None:
     """Make sure, once per process and day, that rows arriving on `day` find their partitions."""
     if day not in _known:
         ensure(day, days_ahead=0)
@@ -33,20 +34,22 @@ def forget() -> None:
     _known.clear()
 
 
-def existing(table: str) -> list[datetime.date]:
+def existing(table: str) -> list[dt.date]:
     """The days for which `table` has an attached partition, oldest first."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass AND NOT inhdetachpending",
+            "SELECT inhrelid::regclass::text FROM pg_inherits"
+            " WHERE inhparent = %s::regclass AND NOT inhdetachpending",
             [table],
         )
         return sorted(day for (name,) in cursor.fetchall() if (day := _day_of(table, name)))
 
 
-def drop_before(table: str, day: datetime.date) -> list[datetime.date]:
+def drop_before(table: str, day: dt.date) -> list[dt.date]:
     """Drop the partitions of `table` for the days before `day`; returns those days.
 
-    Detaching concurrently lets readers and writers go on; it runs outside any transaction, never in an ingest request.
+    Detaching concurrently lets readers and writers go on; it runs outside any transaction, never in an ingest
+    request.
     """
     _finish_detaching(table)
     old = [found for found in existing(table) if found < day]
@@ -59,7 +62,7 @@ def drop_before(table: str, day: datetime.date) -> list[datetime.date]:
     return old
 
 
-def _make(table: str, day: datetime.date) -> None:
+def _make(table: str, day: dt.date) -> None:
     name = _name(table, day)
     if _attached(name):
         return
@@ -83,7 +86,8 @@ def _finish_detaching(table: str) -> None:
     """Complete a detachment that a crash left half done; Postgres allows no other until then."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass AND inhdetachpending",
+            "SELECT inhrelid::regclass::text FROM pg_inherits"
+            " WHERE inhparent = %s::regclass AND inhdetachpending",
             [table],
         )
         pending = [name for (name,) in cursor.fetchall()]
@@ -91,11 +95,11 @@ def _finish_detaching(table: str) -> None:
         _run("ALTER TABLE {} DETACH PARTITION {} FINALIZE", table, name)
 
 
-def _drop_detached(table: str, day: datetime.date) -> None:
+def _drop_detached(table: str, day: dt.date) -> None:
     """Drop old tables that a crash left between DETACH and DROP."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT c.relname FROM pg_class c WHERE c.relname LIKE %s AND c.relkind = 'r' AND NOT c.relispartition",
+            "SELECT relname FROM pg_class WHERE relname LIKE %s AND relkind = 'r' AND NOT relispartition",
             [f"{table}\\_%"],
         )
         names = [name for (name,) in cursor.fetchall() if (found := _day_of(table, name)) and found < day]
@@ -113,12 +117,12 @@ def _run(template: str, *names: str) -> None:
         )
 
 
-def _name(table: str, day: datetime.date) -> str:
+def _name(table: str, day: dt.date) -> str:
     return f"{table}_{day:%Y%m%d}"
 
 
-def _day_of(table: str, name: str) -> datetime.date | None:
+def _day_of(table: str, name: str) -> dt.date | None:
     match = re.fullmatch(rf"{table}_(\d{{8}})", name)
     return (
-        datetime.datetime.strptime(match[1], "%Y%m%d").replace(tzinfo=datetime.UTC).date() if match else None
+        dt.datetime.strptime(match[1], "%Y%m%d").replace(tzinfo=dt.UTC).date() if match else None
     )

@@ -4,7 +4,7 @@ Columns stand widest first, which saves the padding; there are no foreign keys a
 `numbers`, which already says what is stored, because each would cost every row that is ever written.
 """
 
-import datetime
+import datetime as dt
 
 from django.db import migrations
 
@@ -76,8 +76,8 @@ ALTER TABLE ingest_stream DROP COLUMN numbers;
 """
 
 
-def _first_partitions(apps, schema_editor):
-    partitions.ensure(datetime.datetime.now(datetime.UTC).date())
+def _first_partitions(_apps, _schema_editor):
+    partitions.ensure(dt.datetime.now(dt.UTC).date())
 
 
 class Migration(migrations.Migration):

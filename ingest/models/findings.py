@@ -1,6 +1,7 @@
 """Findings: what detection says, with its evidence and its life."""
 
 import uuid
+from typing import ClassVar
 
 from django.db import models
 
@@ -41,5 +42,5 @@ class Finding(models.Model):
     version = models.PositiveIntegerField(default=0, help_text="Compare-and-swap: grows with every change.")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["run", "fingerprint"], name="finding_fingerprint")]
-        indexes = [models.Index(fields=["run", "state", "-opened_at"], name="finding_of_run")]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["run", "fingerprint"], name="finding_fingerprint")]
+        indexes: ClassVar = [models.Index(fields=["run", "state", "-opened_at"], name="finding_of_run")]

@@ -1,5 +1,7 @@
 """Phases: named intervals on one worker in one round, append-only in daily partitions by arrival."""
 
+from typing import ClassVar
+
 from django.db import models
 
 
@@ -12,17 +14,19 @@ class PhaseName(models.Model):
     kind = models.SmallIntegerField(help_text="Index into roundwatch.wire.KINDS.")
 
     class Meta:
-        constraints = [
+        constraints: ClassVar = [
             models.UniqueConstraint(fields=["run", "name", "kind"], name="phase_name"),
             models.UniqueConstraint(fields=["run", "index"], name="phase_name_index"),
         ]
 
 
 class Phase(models.Model):
-    """An ended phase. Times are Unix nanoseconds on the server's clock; minus `offset_ns` they are as recorded.
+    """An ended phase. Times are Unix nanoseconds on the server's clock; minus `offset_ns` they are as
+    recorded.
 
-    Partitioned by `arrived` (see partitions.py and the first migration), which is why the primary key names it and
-    there are no foreign keys: a partition is dropped as a whole. (stream_id, start_number) is the phase's identity.
+    Partitioned by `arrived` (see partitions.py and the first migration), which is why the primary key names
+    it and there are no foreign keys: a partition is dropped as a whole. (stream_id, start_number) is the
+    phase's identity.
     """
 
     pk = models.CompositePrimaryKey("arrived", "stream_id", "number")

@@ -1,13 +1,16 @@
 """Rounds: one synchronous exchange of a run, and each attempt's part in it."""
 
+from typing import ClassVar
+
 from django.db import models
 
 
 class Round(models.Model):
     """A generation of a round; the newest counts, the older stay visible.
 
-    `data_version` grows with every record that touches it, `verdict_version` is the version that detection has judged:
-    the watcher finds what is closed and newer than its verdict. Summary fields are null until computed.
+    `data_version` grows with every record that touches it, `verdict_version` is the version that detection
+    has judged: the watcher finds what is closed and newer than its verdict. Summary fields are null until
+    computed.
     """
 
     run = models.ForeignKey("ingest.Run", models.CASCADE, related_name="rounds")
@@ -25,8 +28,8 @@ class Round(models.Model):
     judged = models.JSONField(null=True, help_text="What detection could see: phase, workers, smallest ratio, why not.")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["run", "index", "generation"], name="round_generation")]
-        indexes = [
+        constraints: ClassVar = [models.UniqueConstraint(fields=["run", "index", "generation"], name="round_generation")]
+        indexes: ClassVar = [
             models.Index(fields=["run", "begin_ns"], name="round_time"),
             models.Index(fields=["run"], condition=models.Q(closed=False), name="round_open"),
             models.Index(
@@ -38,7 +41,9 @@ class Round(models.Model):
 
 
 class WorkerRound(models.Model):
-    """One attempt's part in a round; `derived` where it follows from recorded phases and not from begin and end."""
+    """One attempt's part in a round; `derived` where it follows from recorded phases and not from begin and
+    end.
+    """
 
     round = models.ForeignKey("ingest.Round", models.CASCADE, related_name="parts")
     stream = models.ForeignKey("ingest.Stream", models.CASCADE, related_name="rounds")
@@ -48,4 +53,4 @@ class WorkerRound(models.Model):
     derived = models.BooleanField(default=False)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["round", "stream", "worker"], name="worker_round")]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["round", "stream", "worker"], name="worker_round")]

@@ -1,6 +1,7 @@
 """A run: one training job of a team, in a project."""
 
 import uuid
+from typing import ClassVar
 
 from django.db import models
 
@@ -15,7 +16,9 @@ class RunState(models.TextChoices):
 
 
 class Run(models.Model):
-    """Keyed (team, project, key); `serial` tells apart runs whose automatically found key came again after a day."""
+    """Keyed (team, project, key); `serial` tells apart runs whose automatically found key came again after a
+    day.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey("teams.Team", models.CASCADE, related_name="runs")
@@ -38,10 +41,10 @@ class Run(models.Model):
     last_day = models.DateField(help_text="Newest such partition.")
 
     class Meta:
-        constraints = [
+        constraints: ClassVar = [
             models.UniqueConstraint(fields=["team", "project", "key", "serial"], name="run_key"),
         ]
-        indexes = [models.Index(fields=["team", "-started_at", "id"], name="run_newest")]
+        indexes: ClassVar = [models.Index(fields=["team", "-started_at", "id"], name="run_newest")]
 
     def __str__(self) -> str:
         return self.name

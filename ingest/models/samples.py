@@ -1,10 +1,14 @@
 """Samples: readings of one metric of a worker or device, append-only in daily partitions by arrival."""
 
+from typing import ClassVar
+
 from django.db import models
 
 
 class Series(models.Model):
-    """What a sample belongs to: one metric of one device in one stream; `worker` where it speaks of one worker."""
+    """What a sample belongs to: one metric of one device in one stream; `worker` where it speaks of one
+    worker.
+    """
 
     stream = models.ForeignKey("ingest.Stream", models.CASCADE, related_name="series")
     worker = models.ForeignKey("ingest.Worker", models.CASCADE, null=True, related_name="series")
@@ -14,7 +18,7 @@ class Series(models.Model):
     device = models.CharField(max_length=128, blank=True, default="")
 
     class Meta:
-        constraints = [
+        constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["stream", "worker", "metric", "device"], name="series_key", nulls_distinct=False
             ),

@@ -1,4 +1,8 @@
-"""A stream: the ordered log of one attempt of a worker or shipper, and what of it is known to be lost or unreadable."""
+"""A stream: the ordered log of one attempt of a worker or shipper, and what of it is known to be lost or
+unreadable.
+"""
+
+from typing import ClassVar
 
 from django.db import models
 
@@ -6,9 +10,10 @@ from django.db import models
 class Stream(models.Model):
     """`numbers` is the set of stream numbers stored; a hole in it is missing until the agent declares a drop.
 
-    `index` numbers the streams of a run from 0: the attempt of the live feed. `opens` lists the phases open after
-    record `opens_number`, as `wire.OpenPhase` with corrected `begin_ns`, seen alive at `opens_at_ns` (corrected).
-    A shipper's own stream has a machine and no worker; `deleted` keeps the tombstone of a deleted run's stream.
+    `index` numbers the streams of a run from 0: the attempt of the live feed. `opens` lists the phases open
+    after record `opens_number`, as `wire.OpenPhase` with corrected `begin_ns`, seen alive at `opens_at_ns`
+    (corrected). A shipper's own stream has a machine and no worker; `deleted` keeps the tombstone of a
+    deleted run's stream.
     """
 
     team = models.ForeignKey("teams.Team", models.CASCADE, related_name="streams")
@@ -22,7 +27,8 @@ class Stream(models.Model):
     began_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     end_state = models.CharField(max_length=16, blank=True, default="")
-    # int8multirange: Django has no field for it, so store.py reads and writes it in SQL (see the first migration).
+    # int8multirange: Django has no field for it, so store.py reads and writes it in SQL (see the first
+    # migration).
     highest = models.BigIntegerField(default=-1, help_text="Highest number the agent has recorded, as it reports.")
     stored_count = models.BigIntegerField(default=0)
     dropped_count = models.BigIntegerField(default=0)
@@ -36,8 +42,8 @@ class Stream(models.Model):
     deleted = models.BooleanField(default=False)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["team", "uid"], name="stream_uid")]
-        indexes = [
+        constraints: ClassVar = [models.UniqueConstraint(fields=["team", "uid"], name="stream_uid")]
+        indexes: ClassVar = [
             models.Index(fields=["run", "index"], name="stream_of_run"),
             models.Index(fields=["team", "machine"], name="stream_of_machine"),
         ]
@@ -58,7 +64,7 @@ class Gap(models.Model):
     end_ns = models.BigIntegerField(null=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["stream", "number"], name="gap_number")]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["stream", "number"], name="gap_number")]
 
 
 class Quarantine(models.Model):
@@ -71,6 +77,6 @@ class Quarantine(models.Model):
     arrived_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["stream", "number"], name="quarantine_number")]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["stream", "number"], name="quarantine_number")]
 
 

@@ -1,5 +1,7 @@
 """A worker: one participating process of a run, over all its attempts."""
 
+from typing import ClassVar
+
 from django.db import models
 
 
@@ -15,8 +17,8 @@ class WorkerState(models.TextChoices):
 class Worker(models.Model):
     """`index` numbers the workers of a run from 0 in order of arrival: the lane of the live feed.
 
-    `spoken_by` is the stream that records for a worker without an agent of its own (record_phase): it is heard, and
-    ends, with that stream.
+    `spoken_by` is the stream that records for a worker without an agent of its own (record_phase): it is
+    heard, and ends, with that stream.
     """
 
     run = models.ForeignKey("ingest.Run", models.CASCADE, related_name="workers")
@@ -39,11 +41,11 @@ class Worker(models.Model):
     clock_error_ns = models.BigIntegerField(null=True)
 
     class Meta:
-        constraints = [
+        constraints: ClassVar = [
             models.UniqueConstraint(fields=["run", "name"], name="worker_name"),
             models.UniqueConstraint(fields=["run", "index"], name="worker_index"),
         ]
-        indexes = [
+        indexes: ClassVar = [
             models.Index(fields=["machine"], name="worker_machine"),
             models.Index(fields=["last_seen"], condition=models.Q(state__in=("running", "stale")), name="worker_live"),
         ]
