@@ -70,4 +70,6 @@ def choose_team(request: HttpRequest, slug: str) -> Team:
 def may_change(user: Visitor, team: Team) -> bool:
     """Whether the person may make tokens of a team and change its runs; viewers may not."""
     roles = [Role.OWNER, Role.MEMBER]
+    if not user.is_authenticated:
+        return False
     return Membership.objects.filter(user_id=user.pk, team=team, role__in=roles).exists()

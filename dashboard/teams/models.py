@@ -11,7 +11,7 @@ from django.db.models.functions import Lower
 class User(AbstractUser):
     """A person. Signs in by name or e-mail address with a password, or by a link."""
 
-    class Meta(AbstractUser.Meta):  # type: ignore[name-defined,misc]
+    class Meta(AbstractUser.Meta):
         abstract = False
         constraints: ClassVar = [
             models.UniqueConstraint(Lower("email"), condition=~models.Q(email=""), name="user_email"),

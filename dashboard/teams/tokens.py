@@ -4,6 +4,8 @@ import hashlib
 import secrets
 from collections.abc import Sequence
 
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
 from dashboard.teams.models import Team
@@ -34,6 +36,18 @@ def valid(team: Team, text: str) -> bool:
     if token is None or set(SCOPES) - set(token.scopes):
         return False
     return token.expires_at is None or token.expires_at > timezone.now()
+
+
+def of(team: Team) -> QuerySet[Token]:
+    """Return the team's tokens that were not revoked, newest first."""
+    return Token.objects.filter(team=team, revoked_at=None).order_by("-created_at", "-pk")
+
+
+def revoke(team: Team, token_id: int) -> str:
+    """Make one of the team's tokens worthless and return its name; raises Http404 where it is none of theirs."""
+    token = get_object_or_404(of(team), pk=token_id)
+    Token.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+    return token.name
 
 
 def _digest(text: str) -> bytes:

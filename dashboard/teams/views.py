@@ -2,7 +2,6 @@
 
 from django.conf import settings
 from django.contrib.auth import login
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -10,6 +9,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from dashboard.teams import login_links
 from dashboard.teams.access import choose_team
+from dashboard.teams.sign_in import signed_in
 
 
 @never_cache
@@ -25,8 +25,8 @@ def login_link(request: HttpRequest, secret: str) -> HttpResponse:
     return redirect(settings.LOGIN_REDIRECT_URL)
 
 
-@login_required
 @require_POST
+@signed_in
 def switch_team(request: HttpRequest, slug: str) -> HttpResponse:
     """Look at another team of one's own from now on."""
     choose_team(request, slug)

@@ -1,0 +1,1 @@
+"""Browsing runs: the list, and the REST endpoints for scripts."""

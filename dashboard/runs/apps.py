@@ -1,0 +1,10 @@
+"""Runs as a Django app; it has no tables."""
+
+from django.apps import AppConfig
+
+
+class RunsConfig(AppConfig):
+    """The list of runs and the page that connects one."""
+
+    name = "dashboard.runs"
+    label = "runs"

@@ -1,0 +1,69 @@
+"""Connecting a run: what to install and paste, and the team's tokens."""
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from dashboard.teams import tokens
+from dashboard.teams.access import current_team, may_change
+from dashboard.teams.sign_in import signed_in
+
+
+class TokenForm(forms.Form):
+    """What a new token is called and may do."""
+
+    name = forms.CharField(max_length=128, initial="training hosts", label="What is it for?")
+    scopes = forms.MultipleChoiceField(
+        choices=[
+            ("ingest", "send runs (ingest)"),
+            ("read", "read runs over REST (read)"),
+            ("admin", "change and delete runs (admin)"),
+        ],
+        initial=["ingest"],
+        widget=forms.CheckboxSelectMultiple,
+        label="What may it do?",
+    )
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def connect(request: HttpRequest) -> HttpResponse:
+    """Show the way; a POST makes a token, whose text is in this one answer and nowhere else."""
+    team = current_team(request)
+    allowed = may_change(request.user, team)
+    form, text = TokenForm(), ""
+    if request.method == "POST":
+        if not allowed:
+            raise PermissionDenied
+        form = TokenForm(request.POST)
+        if form.is_valid():
+            text = tokens.issue(team, form.cleaned_data["name"], form.cleaned_data["scopes"])
+            form = TokenForm()
+    context = {
+        "section": "runs",
+        "team": team,
+        "allowed": allowed,
+        "form": form,
+        "token_text": text,
+        "tokens": tokens.of(team),
+        "server_url": settings.PUBLIC_URL,
+    }
+    return render(request, "runs/connect.html", context)
+
+
+@require_POST
+@signed_in
+def revoke(request: HttpRequest, token_id: int) -> HttpResponse:
+    """Make a token worthless, at once for this server and within 30 s everywhere."""
+    team = current_team(request)
+    if not may_change(request.user, team):
+        raise PermissionDenied
+    name = tokens.revoke(team, token_id)
+    messages.success(request, f"The token “{name}” no longer works.")
+    return redirect("connect")

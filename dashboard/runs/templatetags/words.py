@@ -1,0 +1,24 @@
+"""The words of dashboard.runs.words as template filters."""
+
+from datetime import datetime
+
+from django import template
+from django.utils import timezone
+
+from dashboard.runs import words
+
+register = template.Library()
+register.filter("seconds", words.seconds)
+register.filter("percent", words.percent)
+
+
+@register.filter
+def ago(then: datetime) -> str:
+    """How long ago, as of now."""
+    return words.ago(then, timezone.now())
+
+
+@register.filter
+def lasted(begin: datetime, end: datetime | None) -> str:
+    """How long from `begin` to `end`, to now while there is no end."""
+    return words.duration((end or timezone.now()) - begin)

@@ -1,0 +1,13 @@
+"""Pages for browsing runs."""
+
+from django.urls import path
+
+from dashboard.runs import connect, views
+
+urlpatterns = [
+    # The team's runs, newest first
+    path("", views.run_list, name="runs"),
+    # What to install and paste, and the team's tokens
+    path("connect/", connect.connect, name="connect"),
+    path("connect/tokens/<int:token_id>/revoke/", connect.revoke, name="revoke_token"),
+]

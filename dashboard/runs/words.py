@@ -1,0 +1,48 @@
+"""Figures as people read them: durations, shares and ages, always with their unit."""
+
+from datetime import datetime, timedelta
+
+_NBSP = "\N{NO-BREAK SPACE}"
+
+
+def seconds(value: float | None) -> str:
+    """A time span of one round or phase to three digits: 21 ms, 0.61 s, 52.3 s, 412 s; a dash where unknown."""
+    if value is None:
+        return "–"
+    if value < 0.0995:
+        return f"{value * 1000:.3g}{_NBSP}ms"
+    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
+    return f"{value:,.{digits}f}{_NBSP}s"
+
+
+def duration(span: timedelta) -> str:
+    """How long a run took: 45 s, 3.6 m, 17 m, 3 h 05, 2 d 03 h."""
+    total = max(0.0, span.total_seconds())
+    if total < 60:
+        return f"{total:.0f}{_NBSP}s"
+    if total < 600:
+        return f"{total / 60:.1f}{_NBSP}m"
+    minutes = int(total // 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours == 0:
+        return f"{minutes}{_NBSP}m"
+    if hours < 24:
+        return f"{hours}{_NBSP}h{_NBSP}{minutes:02}"
+    days, hours = divmod(hours, 24)
+    return f"{days}{_NBSP}d{_NBSP}{hours:02}{_NBSP}h"
+
+
+def ago(then: datetime, now: datetime) -> str:
+    """How long ago in one unit, the date beyond a month."""
+    age = (now - then).total_seconds()
+    if age < 10:
+        return "just now"
+    for unit, size, limit in (("s", 1, 60), ("m", 60, 3600), ("h", 3600, 86400), ("d", 86400, 30 * 86400)):
+        if age < limit:
+            return f"{age // size:.0f}{_NBSP}{unit} ago"
+    return f"{then:%d %b %Y}"
+
+
+def percent(share: float | None) -> str:
+    """A share of 1 in whole percent; a dash where unknown."""
+    return "–" if share is None else f"{100 * share:.0f}{_NBSP}%"

@@ -1,0 +1,1 @@
+"""Every read of what is known; each returns frozen dataclasses, querysets or arrays."""
