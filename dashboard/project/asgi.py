@@ -11,10 +11,10 @@ _django = get_asgi_application()  # loads the apps; what is imported below needs
 
 from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope  # noqa: E402
 from django.conf import settings  # noqa: E402
-from ingest.api.asgi import app as _ingest  # noqa: E402
 
 from dashboard.project.limits import BodyLimit  # noqa: E402
 from dashboard.project.routing import sockets  # noqa: E402
+from ingest.api.asgi import app as _ingest  # noqa: E402
 
 INGEST_PATH = "/api/v1/ingest"
 _pages: ASGI3Application = BodyLimit(cast(ASGI3Application, _django), settings.BODY_LIMIT_BYTES)
