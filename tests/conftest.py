@@ -2,8 +2,15 @@
 
 import os
 import shutil
+import socket
+import subprocess
+import sys
 import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 import django
 import pytest
@@ -45,3 +52,52 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if servers:
         servers.stop()
         shutil.rmtree(servers.data.root, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def web_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The base URL of a real uvicorn with the real ASGI application on the test database."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        log = tmp_path_factory.mktemp("web") / "web.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "dashboard.project.serve", "--fd", str(listening.fileno())],
+                cwd=Path(__file__).resolve().parents[1],
+                env={**os.environ, "DATABASE_URL": _test_database_url(), "ROUNDWATCH_PUBLIC_URL": url},
+                pass_fds=[listening.fileno()],
+                stdout=output,
+                stderr=output,
+            )
+        try:
+            _wait_until_ready(url, process, log)
+            yield url
+        finally:
+            process.terminate()
+            process.wait(15)
+
+
+@pytest.fixture
+def web(web_server: str, transactional_db: None) -> str:
+    """The base URL of a running server, beside a database that is emptied after the test."""
+    return web_server
+
+
+def _test_database_url() -> str:
+    from django.db import connection
+
+    url = urlsplit(os.environ["DATABASE_URL"])
+    return urlunsplit(url._replace(path="/" + str(connection.settings_dict["NAME"])))
+
+
+def _wait_until_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            urllib.request.urlopen(f"{url}/readyz", timeout=30).close()
+        except OSError:
+            assert process.poll() is None, f"the server ended: {log.read_text()}"
+            assert time.monotonic() < deadline, f"the server is not ready: {log.read_text()}"
+            time.sleep(0.05)
+        else:
+            return

@@ -1,0 +1,70 @@
+"""Settings are read with their types, and a bad one is refused with a sentence that names it."""
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from dashboard.project import env
+
+
+@pytest.mark.parametrize(("given", "read"), [("1", True), ("Yes", True), ("off", False), ("0", False), ("", False)])
+def test_a_flag_is_yes_or_no(given: str, read: bool) -> None:
+    assert env.flag("F", source={"F": given}) is read
+
+
+def test_an_unset_flag_is_its_default() -> None:
+    assert env.flag("F", default=True, source={}) is True
+
+
+def test_a_flag_that_is_neither_is_refused() -> None:
+    with pytest.raises(ImproperlyConfigured, match="F must be 1 or 0, not 'maybe'"):
+        env.flag("F", source={"F": "maybe"})
+
+
+@pytest.mark.parametrize("given", ["many", "1.5", "-1"])
+def test_a_number_that_is_none_or_too_small_is_refused(given: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="^N must be"):
+        env.number("N", 3, source={"N": given})
+
+
+def test_a_blank_number_is_its_default() -> None:
+    assert env.number("N", 3, source={"N": " "}) == 3
+
+
+def test_a_list_loses_its_blanks() -> None:
+    assert env.listing("L", source={"L": " a, ,b "}) == ["a", "b"]
+
+
+def test_a_public_url_loses_its_slash() -> None:
+    assert env.web_url("U", "", source={"U": "https://watch.example.org/"}) == "https://watch.example.org"
+
+
+@pytest.mark.parametrize(
+    "given", ["watch.example.org", "ftp://a", "https://", "https://a/b", "https://a?b", "http://a:99999", "http://a#b"]
+)
+def test_what_is_no_origin_is_refused_as_public_url(given: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="^U must look like"):
+        env.web_url("U", "", source={"U": given})
+
+
+def test_a_database_url_may_use_any_option_of_libpq() -> None:
+    url = "postgresql://ann:p%40ss@db.example:5433/watch?sslmode=require&connect_timeout=3"
+    assert env.database("D", "", source={"D": url}) == {
+        "NAME": "watch",
+        "USER": "ann",
+        "PASSWORD": "p@ss",
+        "HOST": "db.example",
+        "PORT": "5433",
+        "OPTIONS": {"sslmode": "require", "connect_timeout": "3"},
+    }
+
+
+def test_a_database_url_may_name_a_folder_of_sockets() -> None:
+    settings = env.database("D", "postgresql://roundwatch@/roundwatch?host=/srv/run", source={})
+    assert (settings["HOST"], settings["USER"]) == ("/srv/run", "roundwatch")
+
+
+@pytest.mark.parametrize("given", ["mysql://a/b", "postgresql://host", "postgresql://u:secret@h/d?nonsense=1"])
+def test_a_bad_database_url_is_refused_without_repeating_its_password(given: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="^D ") as refused:
+        env.database("D", "", source={"D": given})
+    assert "secret" not in str(refused.value)
