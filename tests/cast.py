@@ -6,6 +6,7 @@ Models are imported inside: pytest loads this module before Django is set up.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -49,9 +50,17 @@ def make_cast() -> Cast:
 def _member(team: Team, username: str, role: str) -> User:
     from dashboard.teams.models import Membership, User
 
-    user = User.objects.create_user(username, f"{username}@example.org", PASSWORD)
+    user = User.objects.create(username=username, email=f"{username}@example.org", password=_hashed_once())
     Membership.objects.create(team=team, user=user, role=role)
     return user
+
+
+@cache
+def _hashed_once() -> str:
+    """Hashing is slow on purpose; four times before every test is too slow."""
+    from django.contrib.auth.hashers import make_password
+
+    return make_password(PASSWORD)
 
 
 def browser_of(user: User) -> Client:
