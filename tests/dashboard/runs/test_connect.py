@@ -1,0 +1,75 @@
+"""The page that connects a run: tokens are shown once, revoked at will, and belong to one team."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from dashboard.teams import tokens
+from ingest.models import Token
+from tests.cast import Cast, browser_of
+
+pytestmark = pytest.mark.django_db
+FORM = {"name": "hosts", "scopes": ["ingest"]}
+
+
+def test_a_token_is_shown_once_with_what_to_paste(cast: Cast) -> None:
+    client = browser_of(cast.member)
+    answer = client.post("/connect/", FORM)
+    made = re.search(r'id="token">(rw_[\w-]{43})<', answer.content.decode())
+    assert made
+    assert f"ROUNDWATCH_TOKEN={made[1]}" in answer.content.decode()
+    assert "no-store" in answer["Cache-Control"]
+    stored = Token.objects.get()
+    assert (stored.team, stored.name, stored.scopes) == (cast.team, "hosts", ["ingest"])
+    again = client.get("/connect/").content.decode()
+    assert made[1] not in again
+    assert stored.prefix in again
+
+
+@pytest.mark.parametrize("form", [{"name": "x"}, {"name": "", "scopes": ["ingest"]}, {"name": "x", "scopes": ["root"]}])
+def test_a_token_without_name_or_known_scope_is_not_made(cast: Cast, form: dict[str, object]) -> None:
+    answer = browser_of(cast.owner).post("/connect/", form)
+    assert answer.status_code == 200
+    assert b"errorlist" in answer.content
+    assert not Token.objects.exists()
+
+
+def test_viewers_look_but_make_and_revoke_nothing(cast: Cast) -> None:
+    tokens.issue(cast.team, "hosts", ["ingest"])
+    client = browser_of(cast.viewer)
+    page = client.get("/connect/")
+    assert b"Ask an owner or member" in page.content
+    assert b"Revoke" not in page.content
+    assert client.post("/connect/", FORM).status_code == 403
+    assert client.post(f"/connect/tokens/{Token.objects.get().pk}/revoke/").status_code == 403
+    assert Token.objects.get().revoked_at is None
+
+
+def test_a_revoked_token_is_worthless_and_gone_from_the_list(cast: Cast) -> None:
+    text = tokens.issue(cast.team, "hosts", tokens.SCOPES)
+    client = browser_of(cast.owner)
+    answer = client.post(f"/connect/tokens/{Token.objects.get().pk}/revoke/", follow=True)
+    assert "“hosts” no longer works" in answer.content.decode()
+    assert not answer.context["tokens"]
+    assert not tokens.valid(cast.team, text)
+
+
+def test_another_teams_token_can_be_neither_seen_nor_revoked(cast: Cast) -> None:
+    tokens.issue(cast.team, "hosts", ["ingest"])
+    client = browser_of(cast.stranger)
+    assert b"hosts</bdi>" not in client.get("/connect/").content
+    assert client.post(f"/connect/tokens/{Token.objects.get().pk}/revoke/").status_code == 404
+    assert client.post("/connect/tokens/999999/revoke/").status_code == 404
+    assert Token.objects.get().revoked_at is None
+
+
+def test_a_visitor_makes_no_token(cast: Cast) -> None:
+    assert Client().post("/connect/", FORM)["Location"].startswith("/accounts/login/")
+    assert not Token.objects.exists()
+
+
+def test_markup_in_a_tokens_name_is_text(cast: Cast) -> None:
+    page = browser_of(cast.owner).post("/connect/", {"name": "<script>alert(1)</script>", "scopes": ["read"]})
+    assert b"<script>alert" not in page.content
+    assert b"&lt;script&gt;alert(1)" in page.content

@@ -1,0 +1,84 @@
+"""Figures as people read them, and the pictures in words and points."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dashboard.runs.pictures import BAR_WIDTH, CURVE_HEIGHT, CURVE_WIDTH, bar, curve
+from dashboard.runs.words import ago, duration, percent, seconds
+from ingest.queries.run_list import RecentRound
+from tests.dashboard.runs_of import kinds
+
+
+def plain(text: str) -> str:
+    return text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (None, "–"), (0.0, "0 ms"), (0.0214, "21.4 ms"), (0.0994, "99.4 ms"), (0.0996, "0.10 s"), (0.61, "0.61 s"),
+        (9.994, "9.99 s"), (9.996, "10.0 s"), (52.34, "52.3 s"), (99.96, "100 s"), (412.4, "412 s"), (1234.0, "1,234 s"),
+    ],
+)  # fmt: skip
+def test_seconds_have_three_digits_and_a_unit(value: float | None, words: str) -> None:
+    assert plain(seconds(value)) == words
+
+
+@pytest.mark.parametrize(
+    ("span", "words"),
+    [
+        (0, "0 s"), (45, "45 s"), (216, "3.6 m"), (1020, "17 m"), (3599, "59 m"), (3600, "1 h 00"), (11_100, "3 h 05"),
+        (183_600, "2 d 03 h"), (-5, "0 s"),
+    ],
+)  # fmt: skip
+def test_durations_grow_in_their_units(span: float, words: str) -> None:
+    assert plain(duration(timedelta(seconds=span))) == words
+
+
+@pytest.mark.parametrize(
+    ("age_s", "words"),
+    [(-60, "just now"), (9, "just now"), (45, "45 s ago"), (359, "5 m ago"), (7200, "2 h ago"), (259_200, "3 d ago"),
+     (31 * 86_400, "29 Jan 2026")],
+)  # fmt: skip
+def test_ages_have_one_unit_and_become_dates(age_s: float, words: str) -> None:
+    now = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    assert plain(ago(now - timedelta(seconds=age_s), now)) == words
+
+
+def test_a_share_that_is_not_known_is_no_zero() -> None:
+    assert (percent(None), plain(percent(0.0)), plain(percent(0.586))) == ("–", "0 %", "59 %")
+
+
+def rounds(*walls: float) -> list[RecentRound]:
+    return [RecentRound(index, wall_s, None, None) for index, wall_s in enumerate(walls)]
+
+
+def test_a_curve_rises_with_the_wall_time_inside_its_frame() -> None:
+    drawn = curve(rounds(10.0, 30.0, 20.0), flagged={1})
+    assert drawn is not None
+    places = [tuple(map(float, point.split(","))) for point in drawn.points.split()]
+    assert all(0 <= x <= CURVE_WIDTH and 0 <= y <= CURVE_HEIGHT for x, y in places)
+    assert places[1][1] < places[2][1] < places[0][1]  # upwards is less y
+    assert drawn.marks == [places[1]]
+
+
+def test_noise_is_drawn_flat_and_one_round_not_at_all() -> None:
+    calm = curve(rounds(100.0, 101.0, 99.0), flagged=())
+    assert calm is not None
+    heights = [float(point.split(",")[1]) for point in calm.points.split()]
+    assert max(heights) - min(heights) < 2
+    assert curve(rounds(100.0), flagged=()) is None
+
+
+def test_a_bar_leaves_unexplained_time_empty_and_never_overflows() -> None:
+    drawn = bar(kinds(compute=0.5, encode=0.25))
+    assert drawn is not None
+    assert [(part.kind, part.x, part.width) for part in drawn.parts] == [
+        ("compute", 0.0, BAR_WIDTH / 2), ("encode", BAR_WIDTH / 2, BAR_WIDTH / 4)
+    ]  # fmt: skip
+    assert plain(drawn.says) == "compute 50 %, encode 25 %"
+    full = bar(kinds(compute=0.9, wait=0.2))
+    assert full is not None
+    assert full.parts[-1].x + full.parts[-1].width == pytest.approx(BAR_WIDTH, abs=0.02)
+    assert bar(None) is None
