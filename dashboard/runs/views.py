@@ -22,11 +22,12 @@ from ingest.queries import run_list as queries
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of the list with its pictures."""
+    """A row of the list with its pictures; `href` is the run's live page, whose room this one may not know."""
 
     row: queries.RunRow
     curve: pictures.Curve | None
     bar: pictures.Bar | None
+    href: str
 
 
 @require_safe
@@ -67,7 +68,7 @@ def _part(request: HttpRequest, team: Team, filters: RunFilter, url: str) -> str
 
 
 def _line(row: queries.RunRow) -> Line:
-    return Line(row, pictures.curve(row.rounds, row.flagged), pictures.bar(row.kind_shares))
+    return Line(row, pictures.curve(row.rounds, row.flagged), pictures.bar(row.kind_shares), f"/runs/{row.run.pk}/")
 
 
 def _url(filters: RunFilter, after: str = "") -> str:
