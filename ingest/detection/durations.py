@@ -80,8 +80,7 @@ def _measured(history: History) -> _Rows:
     np.maximum.at(worst, number, slack[keep])
 
     def total(values: Floats) -> Floats:
-        summed: Floats = np.bincount(number, values[keep], len(one))
-        return summed
+        return np.bincount(number, values[keep], len(one)).astype(np.float64)
 
     return _Rows(
         spans.round[one], spans.lane[one], spans.name[one], kinds[one],
@@ -91,8 +90,7 @@ def _measured(history: History) -> _Rows:
 
 def _seconds(spans: Spans, parts: Intervals, begin: Ints) -> Floats:
     left = np.maximum(parts.end - np.maximum(parts.begin, begin[parts.group]), 0)
-    summed: Floats = np.bincount(parts.group, left / 1e9, len(spans))
-    return summed
+    return np.bincount(parts.group, left / 1e9, len(spans)).astype(np.float64)
 
 
 def _by_window(history: History, rows: _Rows) -> _Rows:
