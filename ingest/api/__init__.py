@@ -1,0 +1,1 @@
+"""The door for agents: it authenticates, checks, queues and answers."""

@@ -1,0 +1,132 @@
+"""From decoded requests to arrivals: shape first (a fault refuses the request), then record by record."""
+
+import numpy as np
+
+from ingest.api import lifecycle, records
+from ingest.api.bench import Bench
+from ingest.api.columns import LIMIT, integers
+from ingest.api.identity import stream_uid, who
+from ingest.api.numbers import records_in, require_cover
+from ingest.api.texts import cleaned, name_fault
+from ingest.store.arrivals import Arrival, Fault, Loss, Turn
+from roundwatch import wire
+
+_MAX_OPEN = 1_000
+_MAX_OFFSET_NS = LIMIT
+_LOSSES = ("sample", "phase", "event", "lifecycle", "any")
+
+
+def arrivals(request: wire.Request, now_ns: int) -> list[Arrival]:
+    """The request's batches; raises Fault 413 for too many records, 422 for what cannot be read."""
+    if (
+        sum(records_in(batch) for batch in request.batches) > wire.MAX_RECORDS
+        or len(request.batches) > wire.MAX_RECORDS
+    ):
+        raise Fault(413, "too_many", f"A request may have {wire.MAX_RECORDS} records.", "batches")
+    return [_arrival(batch, now_ns, f"batches[{index}]") for index, batch in enumerate(request.batches)]
+
+
+def _arrival(batch: wire.Batch, now_ns: int, field: str) -> Arrival:
+    _require_shape(batch, field)
+    owner = who(batch.identity, f"{field}.identity")
+    bench = Bench(batch, now_ns, owner.host_stream)
+    phases, events, rounds = records.phases(bench), records.events(bench), records.rounds(bench)
+    samples, series = records.samples(bench)
+    turns = [turn for record in batch.lifecycle if (turn := _turn(bench, record))]
+    opens = [] if owner.host_stream else [phase for each in batch.open[:_MAX_OPEN] if (phase := _open(bench, each))]
+    return Arrival(
+        stream=stream_uid(batch.stream, f"{field}.stream"),
+        who=owner,
+        first=batch.first,
+        count=batch.count,
+        highest=max(batch.highest, batch.first + batch.count - 1),
+        offset_ns=batch.offset_ns,
+        error_ns=batch.error_ns,
+        open_at_ns=bench.sound_time(batch.open_at_ns) or now_ns,
+        alive=batch.alive,
+        names=list(bench.names),
+        speaks_for=list(bench.speaks_for),
+        series=series,
+        attrs=bench.attrs,
+        phases=phases,
+        events=events,
+        samples=samples,
+        rounds=rounds,
+        turns=sorted(turns, key=lambda turn: turn.number),
+        losses=[_loss(bench, drop) for drop in batch.drops],
+        opens=opens,
+        rejects=bench.rejects,
+    )
+
+
+def _require_shape(batch: wire.Batch, field: str) -> None:
+    numbers = [np.array([record.number for record in batch.lifecycle if abs(record.number) < LIMIT], np.int64)]
+    if any(abs(record.number) >= LIMIT for record in batch.lifecycle):
+        raise Fault(422, "numbers", "A number is out of range.", f"{field}.lifecycle")
+    for part in ("phases", "rounds", "events", "samples"):
+        columns = getattr(batch, part)
+        lengths = {name: len(getattr(columns, name)) for name in columns.__dataclass_fields__}
+        odd = next((name for name, length in lengths.items() if length != lengths["number"]), None)
+        if odd:
+            raise Fault(422, "columns", "Columns of one sort have different lengths.", f"{field}.{part}.{odd}")
+        numbers.append(_numbers(columns.number, f"{field}.{part}.number"))
+    numbers.append(_numbers(batch.starts, f"{field}.starts"))
+    require_cover(batch, np.concatenate(numbers), field)
+    if abs(batch.offset_ns) > _MAX_OFFSET_NS or not 0 <= (batch.error_ns or 0) <= LIMIT:
+        raise Fault(422, "clock", "offset_ns or error_ns is out of range.", f"{field}.offset_ns")
+
+
+def _numbers(differences: list[int], field: str) -> np.typing.NDArray[np.int64]:
+    numbers, beyond = integers(differences, differences=True)
+    if beyond.any():
+        raise Fault(422, "numbers", "A number is out of range.", field)
+    return numbers
+
+
+def _turn(bench: Bench, record: wire.Lifecycle) -> Turn | None:
+    data, fault = lifecycle.checked(record)
+    time_ns = bench.sound_time(record.time_ns)
+    if bench.host_stream:
+        return None
+    if record.number in bench.seen:
+        fault = "its number came twice"
+    if fault or time_ns is None:
+        shown = {"sort": "lifecycle", "what": record.what, "data": record.data}
+        bench.refuse(record.number, fault or "its time is outside of 2000 to now + 10 minutes", shown)
+        return None
+    return Turn(record.number, time_ns, record.what, data)
+
+
+def _loss(bench: Bench, drop: wire.Drop) -> Loss:
+    return Loss(
+        number=drop.number,
+        span=drop.span,
+        count=min(max(drop.count, 0), LIMIT),
+        what=drop.what if drop.what in _LOSSES else "any",
+        reason=cleaned(drop.reason, wire.MAX_NAME_CHARS),
+        begin_ns=None if drop.from_ns is None else bench.sound_time(drop.from_ns),
+        end_ns=None if drop.to_ns is None else bench.sound_time(drop.to_ns),
+    )
+
+
+def _open(bench: Bench, phase: wire.OpenPhase) -> dict[str, object] | None:
+    """An open phase as Stream.opens keeps it; what cannot be shown is left out, for its end will carry the
+    whole.
+    """
+    begin_ns = bench.sound_time(phase.begin_ns)
+    fits = (
+        0 <= phase.start < LIMIT
+        and 0 <= phase.kind < len(wire.KINDS)
+        and -1 <= phase.round <= records.MAX_ROUND
+        and 0 <= phase.thread <= records.MAX_THREAD
+        and -1 <= phase.parent < LIMIT
+        and name_fault(phase.name) is None
+    )
+    if begin_ns is None or not fits:
+        return None
+    bench.names.place((phase.name, phase.kind))
+    progress = phase.progress if phase.progress is not None and 0 <= phase.progress <= 1 else None
+    return {
+        "start": phase.start, "begin_ns": begin_ns, "name": phase.name, "kind": phase.kind, "round": phase.round,
+        "thread": phase.thread, "parent": phase.parent, "progress": progress,
+    }  # fmt: skip

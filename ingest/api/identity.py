@@ -1,0 +1,67 @@
+"""Checks of a batch's identity: without a sound one its records belong nowhere, so a fault here refuses the
+request.
+"""
+
+import datetime as dt
+import string
+from uuid import UUID
+
+from ingest.api.columns import LIMIT
+from ingest.api.texts import cleaned, name_fault
+from ingest.store.arrivals import Fault, Who
+from roundwatch import wire
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_INT32 = 1 << 31
+_MAX_ROLE_CHARS = 16
+_UID_DIGITS = 32
+
+
+def stream_uid(text: str, field: str) -> UUID:
+    """A stream's identifier; raises Fault 422 for anything but 32 hexadecimal digits."""
+    if len(text) != _UID_DIGITS or not set(text) <= set(string.hexdigits):
+        raise Fault(422, "stream", "A stream is named by 32 hexadecimal digits.", field)
+    return UUID(hex=text)
+
+
+def who(identity: wire.Identity, field: str) -> Who:
+    """Whose stream it is; raises Fault 422 naming the field for names that cannot be kept and numbers out of
+    range.
+    """
+    host_stream = identity.kind == "host"
+    if not host_stream and identity.kind != "worker":
+        raise Fault(422, "identity", "kind is worker or host.", f"{field}.kind")
+    required = ["machine"] if host_stream else ["project", "run", "worker", "role"]
+    optional = ["host", "site", "group"] if host_stream else ["machine", "host", "site", "group"]
+    for name in required + [name for name in optional if getattr(identity, name)]:
+        fault = name_fault(getattr(identity, name), _MAX_ROLE_CHARS if name == "role" else wire.MAX_NAME_CHARS)
+        if fault:
+            raise Fault(422, "identity", fault, f"{field}.{name}")
+    for name in ("rank", "local_rank", "world_size"):
+        value = getattr(identity, name)
+        if value is not None and not -_INT32 <= value < _INT32:
+            raise Fault(422, "identity", f"{name} is out of range.", f"{field}.{name}")
+    return Who(
+        host_stream=host_stream,
+        project="" if host_stream else identity.project,
+        run="" if host_stream else identity.run,
+        run_found=identity.run_found,
+        worker="" if host_stream else identity.worker,
+        role=cleaned(identity.role, _MAX_ROLE_CHARS),
+        rank=identity.rank,
+        local_rank=identity.local_rank,
+        world_size=identity.world_size,
+        group=identity.group or None,
+        machine=identity.machine,
+        host=identity.host,
+        site=identity.site or None,
+        pid=identity.pid if abs(identity.pid) < LIMIT else 0,
+        began_at=_moment(identity.began_unix_ns),
+    )
+
+
+def _moment(unix_ns: int) -> dt.datetime:
+    """A wall time, to the microsecond; a clock far off its mark is brought to where Postgres and people can
+    follow.
+    """
+    return _EPOCH + dt.timedelta(microseconds=min(max(unix_ns, 0), LIMIT) // 1000)

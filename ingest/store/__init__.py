@@ -1,0 +1,1 @@
+"""Every write of telemetry: what arrived becomes rows, each record once."""
