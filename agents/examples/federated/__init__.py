@@ -1,0 +1,1 @@
+"""The parts of the example training: data, model, codec, exchange, the two roles, and faults."""

@@ -1,0 +1,103 @@
+"""Takes the CPU away from a piece of work: by a cgroup's quota where we may set one, else by a neighbour."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from roundwatch.samplers import hierarchy
+from roundwatch.samplers.base import Paths
+
+SHARE = 0.06  # of one CPU
+PERIOD_US = 100_000
+PREFIX = "roundwatch-demo-"
+NICENESS = 12  # leaves 6 % to it beside one busy neighbour: the kernel's weights are 1024 and 70
+BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
+
+Result = TypeVar("Result")
+
+
+class Starver(Protocol):
+    """Runs something with little CPU and gives back what it returns."""
+
+    def __call__(self, act: Callable[[], Result]) -> Result: ...
+
+
+def starver() -> Starver:
+    """The way to get about `SHARE` of one CPU that this machine allows us."""
+    try:
+        return Quota().starved
+    except OSError:
+        return beside_busy_neighbour
+
+
+def _above() -> Path | None:
+    place = hierarchy.find(Paths(), "self", "cpu")
+    return place.folder if place else None
+
+
+def remove_old_quotas() -> None:
+    """Removes the empty groups of trainers that were killed before they could do it."""
+    above = _above()
+    for folder in above.glob(f"{PREFIX}*") if above else ():
+        with suppress(OSError):  # one that is in use cannot be removed, and shall not
+            folder.rmdir()
+
+
+class Quota:
+    """A cgroup of our own with this process in it; unlimited but for the stretches that are to starve."""
+
+    def __init__(self) -> None:
+        """Raises OSError where we may not make or limit a group."""
+        place = hierarchy.find(Paths(), "self", "cpu")
+        if place is None:
+            raise FileNotFoundError("no cgroup of the cpu controller")
+        self._folder = place.folder / f"{PREFIX}{os.getpid()}"
+        self._unified = place.unified
+        self._folder.mkdir()
+        try:
+            self._limit(None)
+            (self._folder / "cgroup.procs").write_text(str(os.getpid()))
+        except OSError:
+            self._folder.rmdir()
+            raise
+
+    def starved(self, act: Callable[[], Result]) -> Result:
+        """Runs it while this process is limited to `SHARE` of one CPU."""
+        self._limit(int(SHARE * PERIOD_US))
+        try:
+            return act()
+        finally:
+            self._limit(None)
+
+    def _limit(self, quota_us: int | None) -> None:
+        name, none = ("cpu.max", "max") if self._unified else ("cpu.cfs_quota_us", "-1")
+        # Opened for update: a limit file that is not there must be an error, not a new file.
+        with (self._folder / name).open("r+") as file:
+            file.write(none if quota_us is None else str(quota_us))
+
+
+def beside_busy_neighbour(act: Callable[[], Result]) -> Result:
+    """Runs it on one CPU together with a process that never rests and goes first.
+
+    In a thread of its own, since who has become less important may not become more important again.
+    """
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(_crowded, act).result()
+
+
+def _crowded(act: Callable[[], Result]) -> Result:
+    me = threading.get_native_id()
+    os.sched_setaffinity(me, {min(os.sched_getaffinity(me))})
+    neighbour = subprocess.Popen([sys.executable, "-S", "-c", BUSY], stdin=subprocess.DEVNULL)
+    try:
+        os.setpriority(os.PRIO_PROCESS, me, os.getpriority(os.PRIO_PROCESS, me) + NICENESS)
+        return act()
+    finally:
+        neighbour.kill()
+        neighbour.wait()
