@@ -1,0 +1,1 @@
+"""The live Gantt of a run: snapshot and feed for its viewers, and the page that draws them."""

@@ -1,0 +1,13 @@
+"""The map of the live view's paths."""
+
+from django.urls import path
+
+from dashboard.live import views
+
+app_name = "live"
+urlpatterns = [
+    path("runs/<uuid:run_id>/", views.page, name="run"),  # what people open
+    path("runs/<uuid:run_id>/live/snapshot", views.snapshot, name="snapshot"),  # what the page begins with
+    path("runs/<uuid:run_id>/live/spans", views.spans, name="spans"),  # older stretches, as one pans
+    path("runs/<uuid:run_id>/live/phase", views.phase, name="phase"),  # everything known of one phase
+]

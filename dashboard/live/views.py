@@ -1,0 +1,140 @@
+"""The live page of a run, and what it loads over HTTP."""
+
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import asdict
+from functools import wraps
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from dashboard.live import snapshot as pictures
+from dashboard.live.reading import in_line, in_thread
+from dashboard.teams.access import run_for, run_for_async
+from ingest.models import Run
+from ingest.queries.live import Window
+from ingest.queries.live_phase import PhaseDetail, phase_detail
+from ingest.queries.one_snapshot import one_snapshot
+
+_LARGEST = (1 << 62) - 1
+DataView = Callable[[HttpRequest, Run], Coroutine[Any, Any, HttpResponseBase]]
+
+
+class BadQueryError(Exception):
+    """A query that no page of ours asks: the name of its field, and what is wrong with it."""
+
+
+@require_safe
+@login_required
+def page(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """The live page; everything on it comes from the snapshot and the socket."""
+    run = run_for(request.user, run_id)
+    paths = {name: reverse(f"live:{name}", args=[run.pk]) for name in ("snapshot", "spans", "phase")}
+    return render(request, "live/run.html", {"run": run, "config": {"socket": f"/ws/runs/{run.pk}/", **paths}})
+
+
+def data_view(view: DataView) -> Callable[[HttpRequest, UUID], Coroutine[Any, Any, HttpResponseBase]]:
+    """A view for scripts of the page: refusals are JSON, with 401 instead of a redirect to a form."""
+
+    @wraps(view)
+    async def guarded(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
+        if request.method not in {"GET", "HEAD"}:
+            return _refused(405, "method_not_allowed", "this can only be read")
+        user = await request.auser()
+        if not user.is_authenticated:
+            return _refused(401, "not_signed_in", "sign in first")
+        try:
+            return await view(request, await run_for_async(user, run_id))
+        except (Http404, Run.DoesNotExist):
+            return _refused(404, "not_found", "no such run or phase")
+        except BadQueryError as error:
+            return _refused(422, "bad_query", error.args[1], error.args[0])
+
+    return guarded
+
+
+@data_view
+async def snapshot(request: HttpRequest, run: Run) -> HttpResponseBase:
+    """Frames to begin with: `?rounds=N`, `?from_ns=&to_ns=`, or the last 20 minutes."""
+    ask = pictures.Ask(_optional(request, "from_ns"), _optional(request, "to_ns"), _optional(request, "rounds"))
+    return _frames(await in_line(pictures.snapshot, run.pk, ask), "no-store")
+
+
+@data_view
+async def spans(request: HttpRequest, run: Run) -> HttpResponseBase:
+    """Frames of an older stretch, `?from_ns=&to_ns=`; a browser may keep those of a run that has ended for a while."""
+    window = Window(_needed(request, "from_ns"), _needed(request, "to_ns"))
+    caching = "private, max-age=300" if run.ended_at else "no-store"
+    return _frames(await in_line(pictures.history, run.pk, window), caching)
+
+
+@data_view
+async def phase(request: HttpRequest, run: Run) -> HttpResponseBase:
+    """Everything known of one phase, `?attempt=&start=`, as JSON."""
+    detail = await in_thread(_detail, run, _needed(request, "attempt"), _needed(request, "start"))
+    if detail is None:
+        raise Http404
+    answer = JsonResponse(_phase_json(detail))
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+def _detail(run: Run, attempt: int, start: int) -> PhaseDetail | None:
+    with one_snapshot() as cursor:
+        return phase_detail(cursor, run, attempt, start)
+
+
+def _phase_json(detail: PhaseDetail) -> dict[str, Any]:
+    """Times as text: JavaScript's numbers do not hold Unix nanoseconds."""
+    worker = detail.worker
+    plain = ("attempt", "attempt_number", "start", "name", "kind", "round", "thread", "parent", "parent_name",
+             "state", "progress", "attrs", "findings")  # fmt: skip
+    end = detail.end_ns
+    return {
+        **{name: getattr(detail, name) for name in plain},
+        "lane": worker.index,
+        "worker": worker.name,
+        **{name: getattr(worker, name) for name in ("role", "rank", "group", "machine", "host", "site")},
+        "begin_ns": str(detail.begin_ns),
+        "end_ns": None if end is None else str(end),
+        "seconds": None if end is None else (end - detail.begin_ns) / 1e9,
+        "clock_offset_ns": str(detail.clock_offset_ns),
+        "clock_error_s": None if detail.clock_error_ns is None else detail.clock_error_ns / 1e9,
+        "peers": detail.peers and asdict(detail.peers),
+    }
+
+
+def _frames(chunks: list[bytes], caching: str) -> HttpResponseBase:
+    answer = StreamingHttpResponse(_each(chunks), content_type="application/octet-stream")
+    answer["Content-Length"] = str(sum(map(len, chunks)))
+    answer["Cache-Control"] = caching
+    return answer
+
+
+async def _each(chunks: list[bytes]) -> AsyncIterator[bytes]:
+    for chunk in chunks:
+        yield chunk
+
+
+def _optional(request: HttpRequest, field: str) -> int | None:
+    text = request.GET.get(field)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit()) or len(text) > 19 or not 0 <= int(text) <= _LARGEST:
+        raise BadQueryError(field, "must be a whole number")
+    return int(text)
+
+
+def _needed(request: HttpRequest, field: str) -> int:
+    value = _optional(request, field)
+    if value is None:
+        raise BadQueryError(field, "is needed")
+    return value
+
+
+def _refused(status: int, code: str, message: str, field: str | None = None) -> JsonResponse:
+    return JsonResponse({"error": {"code": code, "message": message, "field": field}}, status=status)
