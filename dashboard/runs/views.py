@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from urllib.parse import urlencode
 
-from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -12,21 +11,26 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 from django_htmx.http import push_url
 
-from dashboard.runs import pictures
+from dashboard.runs import pictures, words
 from dashboard.runs.filters import RunFilter
 from dashboard.teams.access import choice_of
-from dashboard.teams.models import Team
 from dashboard.teams.sign_in import signed_in
 from ingest.queries import run_list as queries
+from roundwatch.wire import KINDS
+
+# From this share on the figure is amber: the bound above which communication speaks against an architecture.
+_MUCH_WAITING = 0.30
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of the list with its pictures; `href` is the run's live page, whose room this one may not know."""
+    """A row of the list with its pictures; `href` is the run's live page."""
 
     row: queries.RunRow
     curve: pictures.Curve | None
     bar: pictures.Bar | None
+    finding: str
+    waits_much: bool
     href: str
 
 
@@ -38,37 +42,43 @@ def run_list(request: HttpRequest) -> HttpResponse:
     if team is None:
         return render(request, "teams/no_team.html", status=403)
     filters = RunFilter(request.GET, queryset=queries.runs_of(team.pk), projects=queries.projects_of(team.pk))
-    url = _url(filters, request.GET.get("after", ""))
-    part = _part(request, team, filters, url)
-    version = sha256(part.encode()).hexdigest()[:16]
-    if request.htmx:  # type: ignore[attr-defined]
-        if request.GET.get("seen") == version:
-            return HttpResponse(status=204)
-        response = render(request, "runs/live_part.html", {"part": part, "version": version, "url": url})
-        return push_url(response, url) if request.htmx.trigger == "filters" else response  # type: ignore[attr-defined]
-    context = {"section": "runs", "team": team, "filters": filters, "part": part, "version": version, "url": url}
-    return render(request, "runs/list.html", context)
+    after = request.GET.get("after", "")
+    url = _url(filters, after)
+    part, totals = _table(filters, after), queries.totals(team.pk)
+    version = sha256(f"{part}{totals}".encode()).hexdigest()[:16]
+    context = {"team": team, "totals": totals, "part": part, "version": version, "url": url}
+    if not request.htmx:  # type: ignore[attr-defined]
+        return render(request, "runs/list.html", context | {"section": "runs", "filters": filters})
+    if request.GET.get("seen") == version:
+        return HttpResponse(status=204)
+    response = render(request, "runs/live_part.html", context | {"oob": True})
+    return push_url(response, url) if request.htmx.trigger == "filters" else response  # type: ignore[attr-defined]
 
 
-def _part(request: HttpRequest, team: Team, filters: RunFilter, url: str) -> str:
+def _table(filters: RunFilter, after: str) -> str:
     try:
-        page = queries.page(filters.qs, after=request.GET.get("after", ""))
+        page = queries.page(filters.qs, after=after)
     except ValueError:
         raise Http404("no such page") from None
     context = {
-        "team": team,
-        "totals": queries.totals(team.pk),
         "filtered": bool(filters.chosen()),
+        "kinds": KINDS,
         "lines": [_line(row) for row in page.rows],
         "older": _url(filters, page.after) if page.after else None,
-        "newest": _url(filters) if "after=" in url else None,
-        "server_url": settings.PUBLIC_URL,
+        "newest": _url(filters) if after else None,
     }
     return render_to_string("runs/table.html", context)
 
 
 def _line(row: queries.RunRow) -> Line:
-    return Line(row, pictures.curve(row.rounds, row.flagged), pictures.bar(row.kind_shares), f"/runs/{row.run.pk}/")
+    return Line(
+        row,
+        curve=pictures.curve(row.rounds, row.flagged),
+        bar=pictures.bar(row.kind_shares),
+        finding=words.findings(row),
+        waits_much=(row.waiting_share or 0) >= _MUCH_WAITING,
+        href=reverse("live:run", args=[row.run.pk]),
+    )
 
 
 def _url(filters: RunFilter, after: str = "") -> str:

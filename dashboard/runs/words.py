@@ -2,7 +2,10 @@
 
 from datetime import datetime, timedelta
 
+from ingest.queries.run_list import RunRow
+
 _NBSP = "\N{NO-BREAK SPACE}"
+_FINDINGS = {"straggler": "slow"}
 
 
 def seconds(value: float | None) -> str:
@@ -46,3 +49,12 @@ def ago(then: datetime, now: datetime) -> str:
 def percent(share: float | None) -> str:
     """A share of 1 in whole percent; a dash where unknown."""
     return "–" if share is None else f"{100 * share:.0f}{_NBSP}%"
+
+
+def findings(row: RunRow) -> str:
+    """How many findings a run has and what the foremost says, open ones first: "2 open: slow encode"."""
+    if row.finding is None:
+        return ""
+    count = f"{row.open_findings} open" if row.open_findings else f"{row.all_findings} resolved"
+    what = _FINDINGS.get(row.finding.kind, row.finding.kind)
+    return f"{count}: {what} {row.finding.phase}".rstrip()

@@ -41,7 +41,7 @@ run_for_async = sync_to_async(run_for)
 
 
 def current_team(request: HttpRequest) -> Team:
-    """Return the team that the person is looking at: the one chosen last, else the first by name.
+    """Return the team that the person is looking at: the one chosen last, else the oldest.
 
     Raises Http404 for somebody who belongs to no team.
     """
@@ -52,10 +52,11 @@ def current_team(request: HttpRequest) -> Team:
 
 
 def choice_of(request: HttpRequest) -> tuple[list[Team], Team | None]:
-    """Return the person's teams and the current one of them, None where there are none."""
+    """Return the person's teams by name, and the current one of them, None where there are none."""
     teams = list(teams_of(request.user))
+    oldest = min(teams, key=lambda team: team.created_at, default=None)
     chosen = request.session.get(_CHOSEN)
-    return teams, next((team for team in teams if team.slug == chosen), teams[0] if teams else None)
+    return teams, next((team for team in teams if team.slug == chosen), oldest)
 
 
 def choose_team(request: HttpRequest, slug: str) -> Team:

@@ -40,7 +40,7 @@ def test_a_row_says_what_is_known_of_a_run(cast: Cast) -> None:
     assert "running 3 on 2 machines 3/20" in words
     assert "52.3 s Last 3 rounds: 50.0 s to 61.4 s, median 52.3 s" in words
     assert "50 % compute 50 %, encode 25 %" in words
-    assert "1 open: straggler encode" in words
+    assert "1 open: slow encode" in words
 
 
 def test_what_is_not_known_is_a_dash_and_no_zero(cast: Cast) -> None:

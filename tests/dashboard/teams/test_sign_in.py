@@ -142,11 +142,11 @@ def test_forms_without_their_secret_are_refused(cast: Cast) -> None:
 def test_a_person_of_two_teams_switches_between_them(cast: Cast) -> None:
     Membership.objects.create(team=cast.other_team, user=cast.owner)
     client = browser_of(cast.owner)
-    assert client.get("/").context["team"] == cast.other_team  # first by name
-    assert client.post("/teams/vision-team/").status_code == 302
+    assert client.get("/").context["team"] == cast.team  # the oldest
+    assert client.post("/teams/other-team/").status_code == 302
     page = client.get("/")
-    assert page.context["team"] == cast.team
-    assert b"/teams/other-team/" in page.content
+    assert page.context["team"] == cast.other_team
+    assert b"/teams/vision-team/" in page.content
 
 
 def test_another_team_cannot_be_chosen(cast: Cast) -> None:
