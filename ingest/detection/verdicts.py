@@ -1,10 +1,21 @@
 """What detection says of a window of rounds: verdicts that become findings, and what it could not have seen."""
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
+_LONGEST = 128
+
 # A span that a verdict marks: (attempt, start, lane, round).
 Mark = tuple[int, int, int, int]
+
+
+def fingerprint(kind: str, *, since: int | None, phase: str) -> str:
+    """What stays the same however often an incident is judged: its kind, its phase and, of a single one, its round."""
+    head = f"{kind}:" if since is None else f"{kind}@{since}:"
+    if len(head) + len(phase) <= _LONGEST:
+        return head + phase
+    return head + hashlib.sha256(phase.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

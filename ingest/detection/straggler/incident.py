@@ -9,8 +9,9 @@ import numpy as np
 from ingest.detection.facts import Flags, History, Worker
 from ingest.detection.straggler import wording
 from ingest.detection.straggler.context import Context
-from ingest.detection.verdicts import Mark, Verdict
+from ingest.detection.verdicts import Mark, Verdict, fingerprint
 
+KIND = "straggler"
 MOST_MARKS = 512  # of a verdict; the newest are kept
 
 
@@ -39,11 +40,11 @@ def verdict(history: History, phase: str, parts: Sequence[Part], *, lasting: boo
     # An open incident tells of those that are in it now; one that is over tells of all.
     telling = [part for part in parts if over or part.resolved is None]
     flagged = [part.context.cohort.workers[column] for part in telling for column in part.columns]
-    shared = shared_machine(history, phase, telling, flagged)
+    shared = shared_machine(telling, flagged)
     rounds = sorted({index for part in parts for row in _hit_rows(part) for index in windows[part.window(row)].rounds})
     return Verdict(
-        kind="straggler",
-        fingerprint=f"straggler:{phase}" if lasting else f"straggler:{phase}:{windows[opened].rounds[0]}",
+        kind=KIND,
+        fingerprint=fingerprint(KIND, since=None if lasting else windows[opened].rounds[0], phase=phase),
         phase=phase,
         severity=_severity(telling) if lasting else "warning",
         observed=wording.observed(phase, telling, lasting=lasting),
@@ -57,7 +58,7 @@ def verdict(history: History, phase: str, parts: Sequence[Part], *, lasting: boo
     )
 
 
-def shared_machine(history: History, phase: str, parts: Sequence[Part], flagged: Sequence[Worker]) -> Worker | None:
+def shared_machine(parts: Sequence[Part], flagged: Sequence[Worker]) -> Worker | None:
     """One of the flagged workers if there are several, all on one machine that has no other worker of their cohorts."""
     machines = {worker.machine for worker in flagged}
     if len(flagged) < 2 or len(machines) != 1 or machines == {""}:
