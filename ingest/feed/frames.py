@@ -3,7 +3,7 @@
 A **frame** is little-endian and a multiple of 8 bytes long: a header, then columns, each padded to 8 bytes. Frames are
 concatenated; a reader walks them by their length and passes over types it does not know.
 
-Header, 64 bytes: magic u32 (`MAGIC`), version u16, type u16, bytes u32 (whole frame), count u32, epoch u64,
+Header, 56 bytes: magic u32 (`MAGIC`), version u16, type u16, bytes u32 (whole frame), count u32, epoch u64,
 first u64, last u64 (cursor range, the two halves of a feed entry's id as milliseconds << 20 | sequence), base i64
 (Unix ns), unit u32 (ns), reserved u32. Times in columns are u32 in `unit` since `base`.
 
@@ -143,7 +143,9 @@ def encode_columns(kind: FrameType, rows: Rows, cursor: Cursor = Cursor()) -> by
             # The end, not the length, is rounded down, so that a bar ends where its follower begins.
             starts = wide["start"]
             parts.append(
-                _padded(((starts + wide[name] - base) // unit - (starts - base) // unit).astype("<u4").tobytes())
+                _padded(
+                    ((starts + wide[name] - base) // unit - (starts - base) // unit).astype("<u4").tobytes()
+                )
             )
         else:
             parts.append(_padded(np.ascontiguousarray(rows[name], dtype=form).tobytes()))
@@ -182,7 +184,11 @@ def _payload(data: bytes, position: int, head: np.void) -> dict[str, Any]:
     kind = FrameType(int(head["type"]))
     count = int(head["count"])
     start = position + HEADER.itemsize
-    found: dict[str, Any] = {"epoch": int(head["epoch"]), "first": int(head["first"]), "last": int(head["last"])}
+    found: dict[str, Any] = {
+        "epoch": int(head["epoch"]),
+        "first": int(head["first"]),
+        "last": int(head["last"]),
+    }
     if kind not in COLUMNS:
         body = data[start : position + int(head["bytes"])]
         return found | {"json": json.loads(body)} if body else found
@@ -201,9 +207,23 @@ def _payload(data: bytes, position: int, head: np.void) -> dict[str, Any]:
     return found
 
 
-def _frame(kind: FrameType, body: bytes, *, count: int, cursor: Cursor, base: int = 0, unit: int = 1_000) -> bytes:
+def _frame(
+    kind: FrameType, body: bytes, *, count: int, cursor: Cursor, base: int = 0, unit: int = 1_000
+) -> bytes:
     head = np.array(
-        (MAGIC, VERSION, kind, HEADER.itemsize + len(body), count, cursor.epoch, cursor.first, cursor.last, base, unit, 0),
+        (
+            MAGIC,
+            VERSION,
+            kind,
+            HEADER.itemsize + len(body),
+            count,
+            cursor.epoch,
+            cursor.first,
+            cursor.last,
+            base,
+            unit,
+            0,
+        ),
         HEADER,
     )
     return head.tobytes() + body
