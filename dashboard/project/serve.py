@@ -21,7 +21,7 @@ def main() -> None:
         log_config=None,  # Django's LOGGING is the only one
         server_header=False,
         timeout_graceful_shutdown=2,
-        ws_max_size=64 * 1024,  # a browser says hello and acknowledges; all the rest flows to it
+        ws_max_size=320 * 1024,  # a browser says hello, with what it has seen of each stream, and acknowledges
         forwarded_allow_ips=env.text("ROUNDWATCH_TRUSTED_PROXIES", "127.0.0.1"),
     )
     uvicorn.Server(config).run(sockets=[listening])
