@@ -1,6 +1,6 @@
 """The picture that a browser begins with, and older stretches of it: frames out of one snapshot of the database."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -21,13 +21,16 @@ _MOST_SAMPLES = 200_000
 _MOST_GAPS = 10_000
 _MOST_ROUNDS = 20_000
 _MOST_FINDINGS = 2_000
-_NEWEST_NS = 20 * 60 * 10**9
+_NEWEST_NS = 21 * 60 * 10**9  # the page counts 20 minutes from the newest that it sees
 _FAR_NS = (1 << 62) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Which part of a run to show in full: a window of Unix ns, its last rounds, or (neither) its last 20 minutes."""
+    """Which part of a run to show: a window of Unix ns, its last rounds, or all of it; the newest spans that fit.
+
+    Samples reach back 20 minutes from when the run was last heard of, unless a window or rounds are asked for.
+    """
 
     from_ns: int | None = None
     to_ns: int | None = None
@@ -48,34 +51,48 @@ def snapshot(run_id: UUID, ask: Ask) -> list[bytes]:
     return [stamped(payload, cursor_of_feed) for payload in payloads if payload]
 
 
-def history(run_id: UUID, window: Window) -> list[bytes]:
-    """Spans, gaps and samples of a stretch of the run, as chunks of frames. Raises Run.DoesNotExist."""
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Frames of a part of a run, and where they begin (Unix ns) if they do not reach back to what was asked for."""
+
+    chunks: list[bytes]
+    from_ns: int | None
+
+
+def history(run_id: UUID, window: Window) -> Stretch:
+    """Spans, gaps and samples of a stretch of the run. Raises Run.DoesNotExist."""
     with one_snapshot() as cursor:
         run = Run.objects.get(pk=run_id)
-        return [payload for payload in _stretch(cursor, run, window) if payload]
+        spans = live.spans(cursor, run, window, MOST_SPANS)
+        payloads = [messages.spans(spans), _gaps(cursor, run), _samples(cursor, run, window)]
+    reached = int(spans.begin_ns[0]) if spans.begin_ns.size == MOST_SPANS else None
+    return Stretch([payload for payload in payloads if payload], reached)
 
 
 def _payloads(cursor: CursorWrapper, run: Run, ask: Ask) -> Iterator[bytes]:
     base = to_text(live_state.stored_numbers(cursor, run))
     yield encode_json(FrameType.META, live_state.meta_entries(cursor, run) | {"base": base})
     yield live_state.steps(run, live_state.newest_rounds(run, _MOST_ROUNDS))
-    yield from _stretch(cursor, run, _window(cursor, run, ask))
+    window = _window(cursor, run, ask)
+    yield messages.spans(live.spans(cursor, run, window or Window(0, _FAR_NS), MOST_SPANS))
+    yield _gaps(cursor, run)
     yield messages.beats([attempt.beat for attempt in live_state.attempts(cursor, run)])
     yield messages.findings(live_state.newest_findings(run, _MOST_FINDINGS))
+    yield _samples(cursor, run, window or Window((messages.unix_ns(run.heard_at) or 0) - _NEWEST_NS, _FAR_NS))
 
 
-def _stretch(cursor: CursorWrapper, run: Run, window: Window) -> Iterable[bytes]:
-    yield messages.spans(live.spans(cursor, run, window, MOST_SPANS))
-    yield messages.gaps(live.gaps(cursor, run, _MOST_GAPS))
+def _gaps(cursor: CursorWrapper, run: Run) -> bytes:
+    return messages.gaps(live.gaps(cursor, run, _MOST_GAPS))
+
+
+def _samples(cursor: CursorWrapper, run: Run, window: Window) -> bytes:
     samples = live.samples(cursor, run, window, _MOST_SAMPLES)
-    yield messages.samples(samples["series"], samples["time_ns"], samples["value"])
+    return messages.samples(samples["series"], samples["time_ns"], samples["value"])
 
 
-def _window(cursor: CursorWrapper, run: Run, ask: Ask) -> Window:
+def _window(cursor: CursorWrapper, run: Run, ask: Ask) -> Window | None:
     if ask.rounds is not None:
         return live.rounds_window(cursor, run, ask.rounds, _FAR_NS)
-    to_ns = _FAR_NS if ask.to_ns is None else ask.to_ns
-    if ask.from_ns is not None:
-        return Window(ask.from_ns, to_ns)
-    end = messages.unix_ns(run.ended_at or live_state.database_now(cursor)) or 0
-    return Window(min(end, to_ns) - _NEWEST_NS, to_ns)
+    if ask.from_ns is None and ask.to_ns is None:
+        return None
+    return Window(ask.from_ns or 0, _FAR_NS if ask.to_ns is None else ask.to_ns)

@@ -9,7 +9,6 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from dashboard.live import snapshot as pictures
@@ -32,9 +31,7 @@ class BadQueryError(Exception):
 @login_required
 def page(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """The live page; everything on it comes from the snapshot and the socket."""
-    run = run_for(request.user, run_id)
-    paths = {name: reverse(f"live:{name}", args=[run.pk]) for name in ("snapshot", "spans", "phase")}
-    return render(request, "live/run.html", {"run": run, "config": {"socket": f"/ws/runs/{run.pk}/", **paths}})
+    return render(request, "live/run.html", {"run": run_for(request.user, run_id)})
 
 
 def data_view(view: DataView) -> Callable[[HttpRequest, UUID], Coroutine[Any, Any, HttpResponseBase]]:
@@ -59,7 +56,7 @@ def data_view(view: DataView) -> Callable[[HttpRequest, UUID], Coroutine[Any, An
 
 @data_view
 async def snapshot(request: HttpRequest, run: Run) -> HttpResponseBase:
-    """Frames to begin with: `?rounds=N`, `?from_ns=&to_ns=`, or the last 20 minutes."""
+    """Frames to begin with: `?rounds=N`, `?from_ns=&to_ns=`, or all that fits."""
     ask = pictures.Ask(_optional(request, "from_ns"), _optional(request, "to_ns"), _optional(request, "rounds"))
     return _frames(await in_line(pictures.snapshot, run.pk, ask), "no-store")
 
@@ -68,8 +65,11 @@ async def snapshot(request: HttpRequest, run: Run) -> HttpResponseBase:
 async def spans(request: HttpRequest, run: Run) -> HttpResponseBase:
     """Frames of an older stretch, `?from_ns=&to_ns=`; a browser may keep those of a run that has ended for a while."""
     window = Window(_needed(request, "from_ns"), _needed(request, "to_ns"))
-    caching = "private, max-age=300" if run.ended_at else "no-store"
-    return _frames(await in_line(pictures.history, run.pk, window), caching)
+    stretch = await in_line(pictures.history, run.pk, window)
+    answer = _frames(stretch.chunks, "private, max-age=300" if run.ended_at else "no-store")
+    if stretch.from_ns is not None:  # the page asks again for what did not fit
+        answer["Roundwatch-From-Ns"] = str(stretch.from_ns)
+    return answer
 
 
 @data_view

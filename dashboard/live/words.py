@@ -6,7 +6,7 @@ from typing import Any
 from dashboard.live.numbers import from_text
 from dashboard.live.viewer import Hello
 
-MAX_CHARS = 300_000  # a hello carries the base of a run with thousands of streams
+MAX_CHARS = 300 * 1024  # a hello carries the base of a run with thousands of streams
 
 
 class HostileError(Exception):
