@@ -43,18 +43,24 @@ export class Connection {
   }
 
   async #load() {
+    const frames = await this.#fetch();
+    if (!frames) return false;
+    this.cursor = advanced(null, frames) ?? { epoch: 0n, last: 0n };
+    this.on.snapshot(frames);
+    return true;
+  }
+
+  /** The snapshot's frames, or null where there are none now; the state then says why. */
+  async #fetch() {
     try {
       const answer = await fetch(this.snapshotUrl, { headers: { Accept: "application/octet-stream" }, cache: "no-store" });
       if (GONE.has(answer.status) || answer.redirected) return this.#stop("refused", answer.status);
       if (!answer.ok) throw new Error(`snapshot answered ${answer.status}`);
-      const frames = decode(await answer.arrayBuffer());
-      this.cursor = advanced(null, frames) ?? { epoch: 0n, last: 0n };
-      this.on.snapshot(frames);
-      return true;
+      return decode(await answer.arrayBuffer());
     } catch (error) {
-      if (error instanceof RangeError) return this.#stop("outdated", error.message);
-      this.#later();
-      return false;
+      if (error instanceof RangeError) this.#stop("outdated", error.message);
+      else this.#later();
+      return null;
     }
   }
 
@@ -150,6 +156,6 @@ export class Connection {
     this.socket = null;
     socket?.close();
     this.on.state(state, detail);
-    return false;
+    return null;
   }
 }

@@ -41,9 +41,15 @@ function machineLabel(machine, lanes) {
 /** Groups in order: coordinators, machines that several workers share, then all that have a machine to themselves. */
 function byMachine(lanes) {
   const coordinators = lanes.filter((lane) => lane.info.role === "coordinator");
-  const machines = Map.groupBy(lanes.filter((lane) => lane.info.role !== "coordinator"), (lane) => lane.info.machine ?? "");
-  const shared = [...machines].filter(([machine, members]) => machine && members.length > 1);
-  const alone = new Set([...machines].filter(([machine, members]) => !machine || members.length === 1).flatMap(([, members]) => members));
+  const machines = new Map();
+  for (const lane of lanes) {
+    if (lane.info.role === "coordinator") continue;
+    const machine = lane.info.machine ?? "";
+    machines.set(machine, [...(machines.get(machine) ?? []), lane]);
+  }
+  const isShared = ([machine, members]) => machine && members.length > 1;
+  const shared = [...machines].filter(isShared);
+  const alone = new Set([...machines].filter((entry) => !isShared(entry)).flatMap(([, members]) => members));
   const groups = [];
   if (coordinators.length) {
     const site = coordinators[0].info.site ?? coordinators[0].info.host;

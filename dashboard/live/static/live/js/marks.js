@@ -14,7 +14,7 @@ export class Marks {
   put(finding, lanes) {
     this.findings.set(finding.id, finding);
     for (const [attempt, id, laneIndex] of finding.spans ?? []) {
-      this.byPhase.set(keyOf(attempt, id), finding.id);
+      this.byPhase.set(keyOf(attempt, id), { finding: finding.id, lane: laneIndex });
       const lane = lanes.get(laneIndex);
       const index = lane ? lane.spans.find(attempt, id) : -1;
       if (index >= 0) lane.spans.flags[index] |= FLAG.SLOW;
@@ -28,7 +28,15 @@ export class Marks {
 
   /** The finding that marks this phase, or null. */
   of(attempt, id) {
-    return this.findings.get(this.byPhase.get(keyOf(attempt, id))) ?? null;
+    return this.findings.get(this.byPhase.get(keyOf(attempt, id))?.finding) ?? null;
+  }
+
+  /** What a marked phase was compared with: {worker, seconds, reference_s, ratio, ...} of its finding, or null. */
+  comparison(attempt, id, lanes) {
+    const mark = this.byPhase.get(keyOf(attempt, id));
+    const worker = mark && lanes.get(mark.lane)?.info.name;
+    const cohorts = (mark && this.findings.get(mark.finding)?.evidence?.cohorts) ?? [];
+    return cohorts.flatMap((cohort) => cohort.slow ?? []).find((slow) => slow.worker === worker) ?? null;
   }
 
   ofRound(round) {

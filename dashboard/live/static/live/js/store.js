@@ -106,7 +106,7 @@ export class Store {
     for (const series of meta.series ?? []) this.samples.describe(series);
     this.dropped = meta.dropped ?? this.dropped;
     this.rejected = meta.rejected ?? this.rejected;
-    this.structure += 1;
+    if (meta.run || meta.lanes || meta.series) this.structure += 1;
   }
 
   #spans(frame) {

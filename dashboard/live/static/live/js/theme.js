@@ -34,6 +34,11 @@ export function inkOn(colour) {
   return luminance(colour) > 0.19 ? INKS[0] : INKS[1];
 }
 
+function mixed(one, other) {
+  const [a, b] = [channels(one), channels(other)];
+  return `rgb(${a.map((value, i) => Math.round((value + b[i]) / 2)).join(", ")})`;
+}
+
 export class Theme {
   constructor(root, changed) {
     this.root = root;
@@ -50,6 +55,7 @@ export class Theme {
     const style = getComputedStyle(this.root);
     const token = (name) => style.getPropertyValue(`--${name}`).trim();
     for (const name of NAMES) this[name] = token(name);
+    this.slow = mixed(this.warn, this.text);
     this.kinds = KINDS.map((kind) => token(`kind-${kind}`));
     this.inks = this.kinds.map((colour, i) => (KINDS[i] === "wait" ? this.text : inkOn(colour)));
     this.font = `11px ${token("font") || "system-ui, sans-serif"}`;

@@ -75,9 +75,8 @@ export class View {
   /** Follows again, with another extent if one is given. */
   followNow(extent = null) {
     this.follow = true;
-    this.span = NaN;
+    this.span = 0;
     if (extent) this.extent = extent;
-    if (!Number.isFinite(this.span)) this.span = DEFAULT_SPAN;
   }
 
   show(from, to) {
@@ -97,7 +96,7 @@ export class View {
   zoom(factor, anchor = 0.5) {
     const span = clamp((this.to - this.from) * factor, SHORTEST, 400 * 86400 * SECOND);
     if (this.follow) {
-      this.extent = { span: clamp(this.span * factor, SHORTEST, 400 * 86400 * SECOND) };
+      this.extent = { span: clamp((this.span || DEFAULT_SPAN) * factor, SHORTEST, 400 * 86400 * SECOND) };
       return;
     }
     const fixed = this.from + (this.to - this.from) * anchor;

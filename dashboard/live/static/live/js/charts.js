@@ -1,0 +1,138 @@
+// Memory, utilisation and training metrics under the lanes, on the same axis of time.
+
+import { niceStep } from "./arithmetic.js";
+import { chartsOf } from "./chartgroups.js";
+import { el, fit, say } from "./dom.js";
+import { reading } from "./format.js";
+import { resample, summarize } from "./resample.js";
+
+const HEIGHT = 58;
+const INSET = 6;
+const COLUMN = 3;
+const MANY = 256;
+
+class Chart {
+  constructor() {
+    this.head = el("div", { class: "row-head chart-head" });
+    this.value = el("div", { class: "chart-value" });
+    this.canvas = el("canvas", { role: "img" });
+    this.element = el("div", { class: "chart" }, this.head, this.value, this.canvas);
+  }
+
+  /** `spec` as of `chartsOf`; draws what the view shows and says the newest value, or that under the cursor. */
+  draw(spec, lines, { view, theme, grid, now, cursor }) {
+    fit(this.canvas, view.width, HEIGHT);
+    const step = view.perPixel * COLUMN;
+    const count = Math.ceil(view.width / COLUMN) + 2;
+    // Columns stand at multiples of the step, so that a moving view does not make the line shiver.
+    const from = Math.floor(view.from / step) * step;
+    const rows = lines.map((line) => resample(line, from, step, count, spec.gap));
+    const { low, high, value } = summarize(rows, spec.how);
+    const range = this.#range(spec, low, high);
+    this.#say(spec, lines, cursor);
+    this.#paint({ low, high, value, x: (i) => view.x(from + i * step), range, theme, grid, view, now, spec, many: lines.length > 1 });
+  }
+
+  #say(spec, lines, cursor) {
+    const values = lines.map((line) => line.values[cursor === null ? line.count - 1 : line.indexAt(cursor)]);
+    const known = Float64Array.from(values.filter((value) => value !== undefined));
+    const { value } = summarize(Array.from(known, (one) => [one]), spec.how);
+    const text = known.length ? reading(value[0], spec.unit) : "–";
+    say(this.value, text);
+    say(this.head, `${spec.title} · ${spec.who}`);
+    this.canvas.setAttribute("aria-label", `${spec.title}, ${spec.who}: ${text}`);
+  }
+
+  /** From zero to a round number above the highest, except for training metrics, which may lie anywhere. */
+  #range(spec, low, high) {
+    let [least, most] = [Infinity, -Infinity];
+    for (let i = 0; i < high.length; i++) {
+      if (low[i] < least) least = low[i];
+      if (high[i] > most && high[i] !== Infinity) most = high[i];
+    }
+    if (!(most >= least)) return [0, 1];
+    if (spec.top) return [0, spec.top];
+    if (!spec.training) return [0, niceStep(Math.max(most, 1e-9) * 1.05)];
+    const room = (most - least) * 0.1 || Math.abs(most) * 0.1 || 1;
+    return [least - room, most + room];
+  }
+
+  #paint({ low, high, value, x, range, theme, grid, view, now, spec, many }) {
+    const context = this.canvas.getContext("2d");
+    const ratio = this.canvas.width / view.width;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, view.width, HEIGHT);
+    context.fillStyle = theme.line;
+    for (const { time } of grid) context.fillRect(Math.round(view.x(time)), 0, 1, HEIGHT);
+    const y = (one) => HEIGHT - INSET - ((one - range[0]) / (range[1] - range[0])) * (HEIGHT - INSET * 2);
+    const colour = theme.kind(spec.kind);
+    if (many) this.#band(context, low, high, x, y, colour);
+    this.#line(context, value, x, y, colour);
+    context.fillStyle = theme.accent;
+    if (view.x(now) <= view.width) context.fillRect(Math.round(view.x(now)) - 0.25, 0, 1.5, HEIGHT);
+  }
+
+  #band(context, low, high, x, y, colour) {
+    context.fillStyle = `${colour}30`;
+    for (let i = 0; i + 1 < low.length; i++) {
+      if (Number.isNaN(low[i]) || Number.isNaN(low[i + 1])) continue;
+      context.beginPath();
+      context.moveTo(x(i), y(low[i]));
+      context.lineTo(x(i), y(high[i]));
+      context.lineTo(x(i + 1), y(high[i + 1]));
+      context.lineTo(x(i + 1), y(low[i + 1]));
+      context.fill();
+    }
+  }
+
+  #line(context, values, x, y, colour) {
+    context.strokeStyle = colour;
+    context.lineWidth = 1.5;
+    context.lineJoin = "round";
+    context.beginPath();
+    let joined = false;
+    values.forEach((value, i) => {
+      if (!Number.isFinite(value)) joined = false;
+      else if (joined) context.lineTo(x(i), y(value));
+      else {
+        context.moveTo(x(i), y(value));
+        joined = true;
+      }
+    });
+    context.stroke();
+  }
+}
+
+export class Charts {
+  constructor(container) {
+    this.container = container;
+    this.charts = new Map();
+    this.stamp = null;
+  }
+
+  /** Whether drawing takes long enough to be left for when the view rests. */
+  get heavy() {
+    return (this.specs ?? []).reduce((sum, spec) => sum + spec.series.length, 0) > MANY;
+  }
+
+  draw(scene) {
+    const { samples, lanes, structure } = scene.store;
+    if (this.stamp !== `${samples.described}/${structure}`) this.#arrange(samples, lanes);
+    this.stamp = `${samples.described}/${structure}`;
+    for (const spec of this.specs) {
+      const lines = spec.series.map(({ id }) => samples.lines.get(id)).filter((line) => line.count);
+      const chart = this.charts.get(spec.key);
+      chart.element.hidden = !lines.length;
+      if (lines.length) chart.draw(spec, lines, scene);
+    }
+  }
+
+  #arrange(samples, lanes) {
+    this.specs = chartsOf(samples, lanes);
+    for (const { key } of this.specs) if (!this.charts.has(key)) this.charts.set(key, new Chart());
+    const elements = this.specs.map(({ key }) => this.charts.get(key).element);
+    if (elements.some((element, i) => this.container.children[i] !== element) || elements.length !== this.container.children.length) {
+      this.container.replaceChildren(...elements);
+    }
+  }
+}

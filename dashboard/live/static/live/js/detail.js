@@ -1,0 +1,96 @@
+// Everything that is known of one phase, in words: what the hover card and the panel say.
+
+import { clockTime, duration, number, share } from "./format.js";
+import { FLAG } from "./frames.js";
+
+/** The phase {attempt, id} as it is in the store now, or null: lane, name, kind, round, start, end, open, flags ... */
+export function locate(store, selection) {
+  if (!selection) return null;
+  const own = store.lanes.get(selection.lane ?? store.attempts.get(selection.attempt)?.lane);
+  const candidates = own ? [own, ...store.lanes.values()] : store.lanes.values();
+  for (const lane of candidates) {
+    const open = lane.open.find((one) => one.id === selection.id && one.attempt === selection.attempt);
+    if (open) return described(store, lane, open, open);
+    const index = lane.spans.find(selection.attempt, selection.id);
+    if (index >= 0) return described(store, lane, at(lane.spans, index), null);
+  }
+  return null;
+}
+
+function at(spans, i) {
+  const { start, end, id, round, attempt, phase, flags, thread } = spans;
+  return { start: start[i], end: end[i], id: id[i], round: round[i], attempt: attempt[i], phase: phase[i], flags: flags[i], thread: thread[i] };
+}
+
+/** The same for a bar that the strip or a hit-test gave. */
+export function ofBar(store, lane, bar) {
+  return described(store, lane, bar.open ?? at(lane.spans, bar.index), bar.open);
+}
+
+function described(store, lane, span, open) {
+  const { name, kind } = store.phase(span.phase);
+  const { attempt, id, start, end, round, flags, thread } = span;
+  const facts = { lane, attempt, id, start, end, round, flags, thread, name, kind, open };
+  facts.error = store.attempts.get(attempt)?.error ?? NaN;
+  facts.finding = store.marks.of(attempt, id);
+  facts.comparison = store.marks.comparison(attempt, id, store.lanes);
+  return facts;
+}
+
+export function title({ name, lane, round }) {
+  return [name, lane.info.name, round >= 0 ? `round ${round}` : "outside of any round"].join(" · ");
+}
+
+/** How a phase stands: "open", "no word for 12 s", "failed", "aborted", or "". */
+export function standing({ open, flags }) {
+  if (flags & FLAG.ABORTED) return "aborted: its process is gone";
+  if (flags & FLAG.ERROR) return "failed";
+  if (!open) return "";
+  return open.stale ? "open, but nothing heard for more than 10 s" : "still open";
+}
+
+/** Lines of text on a phase, most telling first. */
+export function lines(store, facts, now) {
+  const { start, end, comparison, open } = facts;
+  const found = [];
+  const took = [duration(end - start)];
+  if (comparison?.reference_s) took.push(`${comparison.against === "itself" ? "usually" : "peers"} ${duration(comparison.reference_s * 1e9)}`);
+  if (comparison?.ratio) took.push(`${number(comparison.ratio)} ×`);
+  found.push(took.join(" · "));
+  const error = Number.isFinite(facts.error) ? `± ${duration(facts.error)}` : "± unknown";
+  const finish = open ? "…" : clockTime(store.toUnix(end), 1e6);
+  found.push(`${clockTime(store.toUnix(start), 1e6)} → ${finish} ${error}`);
+  if (now - end > 0 && !open) found.push(`ended ${duration(now - end)} ago`);
+  if (standing(facts)) found.push(standing(facts));
+  if (open && open.progress >= 0) found.push(`${share(open.progress)} done`);
+  if (facts.flags & FLAG.NESTED) found.push("nested in another phase");
+  if (facts.thread) found.push(`thread ${facts.thread}`);
+  return found;
+}
+
+/** Attributes of a phase as [name, text]; values from outside stay text. */
+export function attributes(attrs) {
+  return Object.entries(attrs ?? {}).map(([name, value]) => [name, typeof value === "string" ? value : (typeof value === "number" ? number(value) : JSON.stringify(value))]);
+}
+
+/** Fetches what only the server knows of a phase, each phase once; open ones are asked again. */
+export class Details {
+  constructor(url) {
+    this.url = url;
+    this.known = new Map();
+  }
+
+  async of({ attempt, id, open }) {
+    const key = `${attempt}.${id}.${open ? "open" : "ended"}`;
+    if (!this.known.has(key)) {
+      if (this.known.size > 500) this.known.clear();
+      const asked = fetch(`${this.url}?attempt=${attempt}&start=${id}`, { headers: { Accept: "application/json" } })
+        .then((answer) => (answer.ok ? answer.json() : null))
+        .catch(() => null);
+      this.known.set(key, asked);
+      if (!(await asked) || open) this.known.delete(key);
+      return asked;
+    }
+    return this.known.get(key);
+  }
+}

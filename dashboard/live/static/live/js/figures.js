@@ -1,0 +1,106 @@
+// The key figures of a run: value, what stands beside it, and its definition, denominator and number of rounds.
+
+import { mean } from "./arithmetic.js";
+import { bytes, duration, plural, share } from "./format.js";
+import { KINDS } from "./frames.js";
+import { kindSeconds } from "./kinds.js";
+import { STALE_NS } from "./store.js";
+
+const BEFORE = 10;
+const ENDED = new Set(["finished", "failed", "killed"]);
+const roleOf = (store, role) => [...store.lanes.values()].filter((lane) => lane.info.role === role);
+
+/** Which phase most trainers are in now, as "4 of 4 in train"; "" without any. */
+export function commonPhase(store) {
+  const trainers = roleOf(store, "trainer");
+  const counts = new Map();
+  for (const { open } of trainers) {
+    const inner = open.at(-1);
+    if (inner && !inner.stale) counts.set(inner.phase, (counts.get(inner.phase) ?? 0) + 1);
+  }
+  const [phase, count] = [...counts].sort((a, b) => b[1] - a[1])[0] ?? [];
+  return count ? `${count} of ${trainers.length} in ${store.phase(phase).name}` : "";
+}
+
+function roundFigure(store) {
+  const newest = store.rounds.newest;
+  const planned = store.run.rounds_planned;
+  const detail = [planned ? `of ${planned}` : "", commonPhase(store)].filter(Boolean).join(" · ");
+  return {
+    label: "Round", value: newest ? String(newest.index) : "–", detail,
+    definition: "The newest round that any worker has begun, numbered from 0, of the rounds planned; and the phase that most trainers are in now.",
+  };
+}
+
+function timeFigure(store) {
+  const closed = store.rounds.closed();
+  const last = closed.at(-1);
+  return {
+    label: "Round time, median", value: duration(store.rounds.medianWall()),
+    detail: last ? `round ${last.index}: ${duration(last.end - last.begin)}` : "no round has closed yet",
+    definition: `From a round's begin on its first worker to its end on its last. The median of ${plural(closed.length, "closed round")}.`,
+  };
+}
+
+function waitingFigure(store) {
+  const judged = store.rounds.closed().filter((round) => Number.isFinite(round.waiting));
+  const last = judged.at(-1);
+  const before = judged.slice(-1 - BEFORE, -1);
+  const detail = last ? [`of round ${last.index}`, before.length ? `${share(mean(before.map((round) => round.waiting)))} before` : ""] : [];
+  return {
+    label: "GPU waiting", value: last ? share(last.waiting) : "–", detail: detail.filter(Boolean).join(" · "),
+    tone: last && last.waiting > 0.5 ? "warn" : "",
+    definition: `The part of a round in which a trainer is in no compute phase: wall time less the union of its compute phases, over the wall time. The mean of ${plural(last?.trainers ?? 0, "trainer")} in the last closed round; before it, the mean of ${plural(before.length, "round")}.`,
+  };
+}
+
+function longestFigure(store) {
+  const definition = "The slow phase that was found in the last closed round and on which workers; without a finding, the kind other than computing and waiting on which its trainers spent most, as their mean.";
+  const label = "Waited longest for";
+  const last = store.rounds.newestClosed;
+  if (!last) return { label, value: "–", detail: "", definition };
+  const finding = store.marks.ofRound(last.index).find((one) => one.phase);
+  if (finding) return { label, value: finding.phase, detail: (finding.workers ?? []).join(", "), tone: "warn", definition };
+  const { seconds } = kindSeconds(store, last);
+  const skipped = new Set(["compute", "wait"]);
+  const longest = seconds.map((value, i) => ({ kind: KINDS[i], value })).filter(({ kind }) => !skipped.has(kind)).sort((a, b) => b.value - a.value)[0];
+  if (!longest.value) return { label, value: "–", detail: "", definition };
+  return { label, value: longest.kind, detail: `${duration(longest.value * 1e9)} in round ${last.index}`, definition };
+}
+
+function memoryFigure(store) {
+  const owners = roleOf(store, "coordinator").length ? "coordinator" : "trainer";
+  const lanes = new Set(roleOf(store, owners).map((lane) => lane.index));
+  const ids = [...store.samples.lines].filter(([, { info }]) => info.metric === "process_memory_bytes" && lanes.has(info.lane)).map(([id]) => id);
+  const peak = store.samples.peak(ids);
+  const copies = store.run.model_bytes ? peak / store.run.model_bytes : NaN;
+  return {
+    label: `${owners === "coordinator" ? "Coordinator" : "Trainer"} memory, peak`, value: bytes(peak),
+    detail: Number.isFinite(copies) ? `≥ ${copies.toFixed(1)} model copies` : "",
+    definition: "The highest reading of anonymous and shared memory of the process in what this page has loaded, taken every 2 s and at round boundaries; a peak between two readings may be higher. A model copy is the model's size as the run gave it.",
+  };
+}
+
+function dataFigure(store, now) {
+  const lanes = [...store.lanes.values()];
+  const going = lanes.filter((lane) => !ENDED.has(lane.info.state));
+  const attempts = [...store.attempts.values()];
+  const live = attempts.filter((attempt) => now - attempt.heard < STALE_NS && !ENDED.has(attempt.state));
+  const heard = Math.max(...attempts.map((attempt) => attempt.heard).filter(Number.isFinite));
+  const error = Math.max(...live.map((attempt) => attempt.error).filter(Number.isFinite));
+  const detail = [`${store.dropped.toLocaleString("en")} dropped`];
+  if (store.rejected) detail.push(`${store.rejected.toLocaleString("en")} rejected`);
+  if (going.length && Number.isFinite(heard)) detail.push(`${duration(Math.max(0, now - heard))} old`);
+  if (Number.isFinite(error)) detail.push(`± ${duration(error)}`);
+  const reporting = new Set(live.map((attempt) => attempt.lane)).size;
+  return {
+    label: "Data", value: going.length ? `${reporting} of ${going.length}` : `${lanes.length} ended`, detail: detail.join(" · "),
+    tone: going.length > reporting || store.dropped || store.rejected ? "warn" : "",
+    definition: "Workers heard of within 10 s, of those that have not ended. Dropped: records that agents counted as lost; rejected: records the server could not read. How old the newest word is, and the largest error of the clocks of those that report.",
+  };
+}
+
+/** All figures, each {label, value, detail, tone, definition}; `now` in ns since the store's origin. */
+export function figures(store, now) {
+  return [roundFigure(store), timeFigure(store), waitingFigure(store), longestFigure(store), memoryFigure(store), dataFigure(store, now)];
+}

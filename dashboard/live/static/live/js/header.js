@@ -1,0 +1,65 @@
+// Shows the key figures and the run's state; each figure opens its definition.
+
+import { el, fill, say } from "./dom.js";
+import { clockTime, duration, plural } from "./format.js";
+import { figures } from "./figures.js";
+
+class Figure {
+  constructor(index) {
+    const id = `definition-${index}`;
+    this.label = el("button", { type: "button", class: "figure-label", popovertarget: id });
+    this.value = el("b", { class: "figure-value" });
+    this.detail = el("span", { class: "figure-detail" });
+    this.definition = el("div", { id, class: "definition", popover: "auto" });
+    this.definition.addEventListener("beforetoggle", () => this.#place());
+    this.element = el("div", { class: "figure" }, this.label, el("div", { class: "figure-line" }, this.value, " ", this.detail), this.definition);
+  }
+
+  say({ label, value, detail, tone = "", definition }) {
+    say(this.label, label);
+    say(this.value, value);
+    say(this.detail, detail);
+    say(this.definition, definition);
+    this.element.dataset.tone = tone;
+  }
+
+  #place() {
+    const box = this.label.getBoundingClientRect();
+    this.definition.style.left = `${Math.max(8, Math.min(box.left, innerWidth - 336))}px`;
+    this.definition.style.top = `${box.bottom + 6}px`;
+  }
+}
+
+export class Header {
+  constructor({ figures: container, state, facts }) {
+    Object.assign(this, { container, state, facts, shown: [] });
+  }
+
+  draw(store, now) {
+    const found = figures(store, now);
+    while (this.shown.length < found.length) this.shown.push(new Figure(this.shown.length));
+    found.forEach((figure, i) => this.shown[i].say(figure));
+    if (this.container.children.length !== found.length) fill(this.container, ...this.shown.map((one) => one.element));
+    const { state = "", started_ns: started } = store.run;
+    if (state) {
+      say(this.state, state);
+      this.state.className = `badge ${state}`;
+    }
+    say(this.facts, this.#facts(store, started, now));
+  }
+
+  #facts(store, started, now) {
+    const lanes = [...store.lanes.values()].map((lane) => lane.info);
+    const trainers = lanes.filter((info) => info.role === "trainer").length;
+    const machines = new Set(lanes.map((info) => info.machine).filter(Boolean)).size;
+    const site = lanes.find((info) => info.role === "coordinator")?.site;
+    const facts = [trainers ? plural(trainers, "trainer") : "", machines ? plural(machines, "machine") : ""];
+    if (site) facts.push(`coordinator in ${site}`);
+    if (started) {
+      const end = store.run.ended_ns ? store.fromUnix(store.run.ended_ns) : now;
+      const length = end - store.fromUnix(started);
+      facts.push(`started ${clockTime(BigInt(started), 1e9)} (${duration(length)}${store.run.ended_ns ? "" : " ago"})`);
+    }
+    return facts.filter(Boolean).join(" · ");
+  }
+}

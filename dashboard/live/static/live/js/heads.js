@@ -1,0 +1,63 @@
+// Names beside the lanes: elements for the rows in sight only, reused as they scroll.
+
+import { el, say } from "./dom.js";
+import { rowsInSight } from "./measure.js";
+
+const NAMED_FROM = 12;
+
+export class Heads {
+  /** `on.pin(lane)`: the name was pressed. */
+  constructor(container, on) {
+    Object.assign(this, { container, on, pool: [] });
+  }
+
+  draw({ layout, top, height, store, ui, round }) {
+    const slow = this.#slow(store, round);
+    let used = 0;
+    for (const row of rowsInSight(layout, { top, height })) {
+      if (row.kind === "lane" && row.height < NAMED_FROM) continue;
+      this.#show(this.#element(used++), row, { slow, ui, store });
+    }
+    for (let i = used; i < this.pool.length; i++) this.pool[i].hidden = true;
+  }
+
+  /** Names of the workers that a finding of the round in question names. */
+  #slow(store, round) {
+    const findings = [...store.marks.open, ...(round ? store.marks.ofRound(round.index) : [])];
+    return new Set(findings.flatMap((finding) => finding.workers ?? []));
+  }
+
+  #element(index) {
+    if (!this.pool[index]) {
+      const element = el("div", { click: () => element.lane && this.on.pin(element.lane) });
+      this.pool.push(element);
+      this.container.append(element);
+    }
+    return this.pool[index];
+  }
+
+  #show(element, row, { slow, ui, store }) {
+    element.hidden = false;
+    element.style.transform = `translateY(${row.y}px)`;
+    element.style.height = `${row.height}px`;
+    element.lane = row.lane ?? null;
+    const { info } = row.lane ?? {};
+    say(element, info ? info.name : row.label);
+    if (!info) {
+      element.className = "row-head";
+      element.removeAttribute("title");
+      return;
+    }
+    const state = info.state ?? "running";
+    const tone = slow.has(info.name) ? "slow" : "";
+    element.className = `lane-name ${tone} ${ui.pins.has(info.name) ? "pinned" : ""}`;
+    element.dataset.state = state;
+    const title = [info.name, info.role, info.host, state, info.state_reason, this.#attempts(store, row.lane)].filter(Boolean).join(" · ");
+    if (element.title !== title) element.title = title;
+  }
+
+  #attempts(store, lane) {
+    const attempts = [...store.attempts.values()].filter((attempt) => attempt.lane === lane.index);
+    return attempts.length > 1 ? `${attempts.length} attempts` : "";
+  }
+}

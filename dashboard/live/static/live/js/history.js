@@ -1,0 +1,68 @@
+// Fetches older spans and samples when the view moves to where none are loaded.
+
+import { decode } from "./frames.js";
+
+/** Stretches of [from, to] that `covered` (sorted, disjoint pairs) leaves out. */
+export function missing(covered, from, to) {
+  const found = [];
+  for (const [begin, end] of covered) {
+    if (end <= from) continue;
+    if (begin >= to) break;
+    if (begin > from) found.push([from, begin]);
+    from = Math.max(from, end);
+  }
+  if (from < to) found.push([from, to]);
+  return found;
+}
+
+/** `covered` with one more stretch, merged. */
+export function joined(covered, from, to) {
+  const sorted = [...covered, [from, to]].sort((a, b) => a[0] - b[0]);
+  const found = [];
+  for (const [begin, end] of sorted) {
+    const last = found.at(-1);
+    if (last && begin <= last[1]) last[1] = Math.max(last[1], end);
+    else found.push([begin, end]);
+  }
+  return found;
+}
+
+export class History {
+  constructor(url, on) {
+    Object.assign(this, { url, on, covered: [], busy: false });
+  }
+
+  /** A snapshot holds everything from `from` on. */
+  reset(from) {
+    this.covered = [[from, Infinity]];
+  }
+
+  /** Fetches what three windows' width around the view lacks, one stretch at a time. */
+  async look(store, view) {
+    const width = view.to - view.from;
+    const first = this.#runStart(store);
+    const [gap] = missing(this.covered, Math.max(first, view.from - width), view.to + width);
+    if (!gap || this.busy || gap[0] < store.forgotten) return;
+    this.busy = true;
+    const [from, to] = gap.map((time) => store.toUnix(time));
+    const { origin } = store;
+    try {
+      const answer = await fetch(`${this.url}?from_ns=${from}&to_ns=${to}`);
+      if (!answer.ok) return;
+      const frames = decode(await answer.arrayBuffer());
+      if (store.origin !== origin) return;
+      this.covered = joined(this.covered, ...gap);
+      this.on.frames(frames);
+    } catch {
+      // The connection says so when the server is away; the next move of the view asks again.
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  #runStart(store) {
+    const round = store.rounds.list()[0]?.begin ?? Infinity;
+    const started = store.run.started_ns ? store.fromUnix(store.run.started_ns) - 60e9 : Infinity;
+    return Math.min(started, round, store.earliest);
+  }
+}

@@ -1,0 +1,111 @@
+// The panel on the right: the selected phase or area, where the selected round went, and what was found in it.
+
+import { attributes, lines, title } from "./detail.js";
+import { el, fill, swatch } from "./dom.js";
+import { duration, plural, share } from "./format.js";
+import { KINDS } from "./frames.js";
+import { kindSeconds } from "./kinds.js";
+
+/** Parts of a round as [{name, kind, seconds, share}]: kinds by size, then what no phase explains; they sum to the wall time. */
+export function partsOf(seconds, wall) {
+  const parts = KINDS.map((kind, i) => ({ name: kind, kind, seconds: seconds[i] })).filter((part) => part.seconds > 0);
+  parts.sort((a, b) => b.seconds - a.seconds);
+  const rest = wall - parts.reduce((sum, part) => sum + part.seconds, 0);
+  if (rest > wall * 0.0005) parts.push({ name: "not recorded", kind: null, seconds: rest });
+  return parts.map((part) => ({ ...part, share: part.seconds / wall }));
+}
+
+function bar(parts) {
+  const segments = parts.map(({ name, kind, seconds, share: part }) => {
+    const segment = el("div", { class: "segment", "data-kind": kind, title: `${name} ${duration(seconds * 1e9)}` });
+    segment.style.flexGrow = String(seconds);
+    if (part > 0.18) segment.append(`${name} ${duration(seconds * 1e9)}`);
+    return segment;
+  });
+  return el("div", { class: "stack", role: "img", "aria-label": parts.map((part) => `${part.name} ${share(part.share)}`).join(", ") }, segments);
+}
+
+function row(name, kind, seconds, part) {
+  return el("tr", {}, el("th", { scope: "row" }, kind ? swatch(kind) : el("i", { class: "swatch" }), name), el("td", {}, duration(seconds * 1e9)), el("td", { class: "muted" }, share(part)));
+}
+
+function roundSection(store, round, now, step) {
+  const wall = ((Number.isFinite(round.end) ? round.end : now) - round.begin) / 1e9;
+  const { seconds, trainers, final } = kindSeconds(store, round);
+  const parts = partsOf(seconds, wall);
+  const facts = [duration(wall * 1e9), `mean of ${plural(trainers, "trainer")}`];
+  if (Number.isFinite(round.coverage)) facts.push(`${share(round.coverage)} explained`);
+  else if (!round.closed) facts.push("still open");
+  else if (!final) facts.push("being judged");
+  const total = el("tr", { class: "total" }, el("th", { scope: "row" }, "wall time"), el("td", {}, duration(wall * 1e9)), el("td", {}, share(1)));
+  const waiting = Number.isFinite(round.waiting) && el("p", { class: "waiting" }, "GPU waiting ", el("b", {}, duration(round.waiting * wall * 1e9)), ` · ${share(round.waiting)} of the round`);
+  const turn = (label, text, by) => el("button", { type: "button", class: "icon", "aria-label": label, title: label, click: () => step(by) }, text);
+  return el("section", { class: "round-section" },
+    el("header", {}, el("h2", {}, `Where round ${round.index} went`), turn("Earlier round", "‹", -1), turn("Later round", "›", 1)),
+    el("p", { class: "muted" }, facts.join(" · ")),
+    bar(parts),
+    el("table", { class: "parts" }, el("tbody", {}, parts.map((part) => row(part.name, part.kind, part.seconds, part.share)), total)),
+    waiting);
+}
+
+const KIND_TITLES = { straggler: "Slow", slow_phase: "Slow, still running" };
+
+function findingCard(finding) {
+  const heading = KIND_TITLES[finding.kind] ? `${KIND_TITLES[finding.kind]} ${finding.phase}` : finding.kind.replaceAll("_", " ");
+  const rounds = finding.rounds?.length ? `round ${finding.rounds.join(", ")}` : "";
+  return el("section", { class: "card finding", "data-severity": finding.severity },
+    el("header", {}, el("h3", {}, heading), el("span", { class: `tag ${finding.state}` }, [finding.state, rounds].filter(Boolean).join(" · "))),
+    el("p", {}, el("span", { class: "tag observed" }, "observed"), " ", finding.observed),
+    finding.hypothesis && el("p", {}, el("span", { class: "tag hypothesis" }, "hypothesis"), " ", finding.hypothesis));
+}
+
+function phaseSection(store, facts, more, now, close) {
+  const attrs = attributes(more?.attrs);
+  return el("section", { class: "card phase" },
+    el("header", {}, el("h3", {}, swatch(facts.kind), title(facts)), el("button", { type: "button", class: "icon", "aria-label": "Close", click: close }, "×")),
+    lines(store, facts, now).map((line) => el("p", {}, line)),
+    attrs.length > 0 && el("dl", {}, attrs.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])));
+}
+
+function areaSection(area, close) {
+  const rows = area.phases.map((one) => el("tr", {}, el("th", { scope: "row" }, swatch(one.kind), one.name), el("td", {}, `${one.count} ×`), el("td", {}, duration(one.total)), el("td", { class: "muted" }, duration(one.total / one.count))));
+  return el("section", { class: "card area" },
+    el("header", {}, el("h3", {}, `${duration(area.to - area.from)} of ${plural(area.lanes, "lane")}`), el("button", { type: "button", class: "icon", "aria-label": "Close", click: close }, "×")),
+    el("p", { class: "muted" }, "phases that touch the area: count, time within it, mean"),
+    el("table", { class: "parts" }, el("tbody", {}, rows)));
+}
+
+export class Inspector {
+  constructor(element, details, on) {
+    Object.assign(this, { element, details, on, stamp: "", more: null, asked: "" });
+  }
+
+  /** `facts` is the selected phase or null, `area` the statistics of a selected area or null, `round` may be null. */
+  draw({ store, facts, area, round, now }) {
+    this.#ask(facts);
+    const findings = round ? store.marks.ofRound(round.index) : [];
+    const others = store.marks.open.filter((finding) => !findings.includes(finding));
+    const beat = (round && !round.closed) || facts?.open ? Math.floor(now / 5e8) : 0;
+    const stamp = JSON.stringify([facts && [facts.attempt, facts.id, facts.end], area?.key, round, findings, others, beat, this.more]);
+    if (stamp === this.stamp || this.element.matches(":active")) return;
+    this.stamp = stamp;
+    const focused = this.element.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
+    fill(this.element,
+      facts && phaseSection(store, facts, this.more, now, this.on.close),
+      area && areaSection(area, this.on.close),
+      round ? roundSection(store, round, now, this.on.step) : el("p", { class: "muted" }, "What kept the GPUs waiting stands here as soon as a round has begun."),
+      findings.map(findingCard),
+      others.length > 0 && el("h2", {}, "Other open findings"),
+      others.slice(0, 20).map(findingCard));
+    if (focused) this.element.querySelector(`[aria-label="${focused}"]`)?.focus();
+  }
+
+  async #ask(facts) {
+    const key = facts ? `${facts.attempt}.${facts.id}.${Boolean(facts.open)}` : "";
+    if (key === this.asked) return;
+    this.asked = key;
+    this.more = null;
+    const more = facts ? await this.details.of(facts) : null;
+    if (this.asked === key) this.more = more;
+  }
+}

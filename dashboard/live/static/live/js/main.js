@@ -1,0 +1,132 @@
+// Starts the live page of a run: wires what is known, what is drawn and what people do.
+
+import { Actions } from "./actions.js";
+import { Connection } from "./connection.js";
+import { ofBar } from "./detail.js";
+import { el, fill } from "./dom.js";
+import { duration, plural } from "./format.js";
+import { TYPE } from "./frames.js";
+import { Header } from "./header.js";
+import { History } from "./history.js";
+import { Inspector } from "./inspector.js";
+import { KEYS, keyName, listen } from "./keys.js";
+import { under } from "./measure.js";
+import { Page } from "./page.js";
+import { Pointer } from "./pointer.js";
+import { winner } from "./raster.js";
+import { Renderer } from "./renderer.js";
+import { RoundStrip } from "./roundstrip.js";
+import { Status } from "./status.js";
+import { Theme } from "./theme.js";
+import { Toolbar } from "./toolbar.js";
+import { Tooltip } from "./tooltip.js";
+
+const SNAPSHOT_SPANS = 200_000;
+const SNAPSHOT_SAMPLES_NS = 20 * 60e9;
+
+const root = document.getElementById("live");
+const elements = Object.fromEntries([...root.querySelectorAll("[data-part]")].map((element) => [element.dataset.part, element]));
+elements.root = root;
+const base = `${location.pathname.replace(/\/?$/, "/")}live/`;
+const page = new Page(elements, { phase: `${base}phase` });
+const { store, view, ui } = page;
+
+const theme = new Theme(document.documentElement, () => renderer.invalidate());
+const status = new Status(elements);
+const header = new Header(elements);
+const tooltip = new Tooltip(elements.tooltip, page.details);
+const actions = new Actions(page, {
+  changed() {
+    page.remember();
+    renderer.invalidate(true);
+  },
+  announce: (facts) => renderer.mirror.announce(store, facts, page.now()),
+  scrollTo(row) {
+    if (!row || (row.y >= page.viewport.top && row.y + row.height <= page.viewport.top + page.viewport.height)) return;
+    elements.scroller.scrollTop += row.y - page.viewport.top - page.viewport.height / 2;
+  },
+});
+const toolbar = new Toolbar(elements.toolbar, actions);
+const inspector = new Inspector(elements.inspector, page.details, { close: () => actions.close(), step: (by) => actions.round(by) });
+const roundStrip = new RoundStrip(elements.rounds, {
+  pick: (first, last) => actions.rounds(first, last),
+  hint: (text, event) => tooltip.text(text, event && { x: event.clientX, y: event.clientY }),
+});
+const history = new History(`${base}spans`, { frames: take });
+const connection = new Connection({
+  snapshotUrl: `${base}snapshot`,
+  socketUrl: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws${location.pathname.replace(/\/?$/, "/")}`,
+  on: { snapshot, frames: take, now: (text) => page.clock.hear(store.fromUnix(text)), state: (name, detail) => status.set(name, detail) },
+});
+const renderer = new Renderer(page, theme, { actions, words, drawn: () => connection.drawn(), roundStrip });
+
+function take(frames) {
+  store.apply(frames);
+  renderer.invalidate();
+}
+
+function snapshot(frames) {
+  page.reset(() => store.apply(frames));
+  const spans = frames.reduce((sum, frame) => sum + (frame.type === TYPE.SPAN ? frame.count : 0), 0);
+  const samplesFrom = store.latest - SNAPSHOT_SAMPLES_NS;
+  history.reset(spans >= SNAPSHOT_SPANS ? Math.max(store.earliest, samplesFrom) : samplesFrom);
+  page.settle();
+  renderer.invalidate();
+}
+
+function words(now) {
+  status.draw(store);
+  header.draw(store, now);
+  toolbar.draw({ view, ui, fresh: page.fresh(), running: !page.ended, phases: store.phases });
+  inspector.draw({ store, facts: page.selected(), area: ui.statistics, round: page.round(), now });
+  root.dataset.cursor = connection.cursor ? `${connection.cursor.epoch}.${connection.cursor.last}` : "";
+  if (store.origin !== null) history.look(store, view);
+}
+
+/** The phase under a point, within three pixels. */
+function phaseAt(point) {
+  const place = under(page, point);
+  if (!place) return { place: null, facts: null };
+  const bar = [0.5, 3].map((reach) => winner(place.lane, place.time - view.perPixel * reach, place.time + view.perPixel * reach, ui.selection)).find(Boolean);
+  return { place, facts: bar ? ofBar(store, place.lane, bar) : null };
+}
+
+function hover(point) {
+  const { place, facts } = point ? phaseAt(point) : { place: null, facts: null };
+  ui.cursor = point ? view.time(point.x) : null;
+  ui.hover = facts ? { attempt: facts.attempt, id: facts.id, lane: facts.lane } : null;
+  const at = point && { x: point.clientX, y: point.clientY };
+  if (place?.gap) tooltip.text(`${plural(place.gap.count, "record")} of ${place.lane.info.name} lost here: the agent had no room for them`, at);
+  else if (facts) tooltip.phase(store, facts, page.now(), at);
+  else if (place && page.layout.bar < 12) tooltip.text(place.lane.info.name, at);
+  else if (ui.mark !== null && point) tooltip.text(`${duration(ui.cursor - ui.mark)} from the mark`, at);
+  else tooltip.hide();
+  renderer.hovered();
+}
+
+new Pointer(elements.plot, {
+  hover,
+  click(point) {
+    const { facts } = phaseAt(point);
+    actions.select(facts && { attempt: facts.attempt, id: facts.id, lane: facts.lane.index });
+    elements.grid.focus({ preventScroll: true });
+  },
+  open(point) {
+    const { facts } = phaseAt(point);
+    if (facts) actions.select({ attempt: facts.attempt, id: facts.id, lane: facts.lane.index });
+    actions.fit();
+  },
+  pan(share) {
+    tooltip.hide();
+    actions.pan(share);
+  },
+  zoom: (factor, anchor) => actions.zoom(factor, anchor),
+  area: (from, to, done) => actions.area(from, to, done),
+});
+
+listen(actions);
+fill(elements.keys, KEYS.map(([keys, , text]) => [el("dt", {}, keys.map((key) => el("kbd", {}, keyName(key)))), el("dd", {}, text)]));
+elements.scroller.addEventListener("scroll", () => renderer.invalidate());
+new ResizeObserver(() => renderer.invalidate()).observe(elements.scroller);
+document.addEventListener("visibilitychange", () => renderer.invalidate());
+connection.start();

@@ -1,0 +1,157 @@
+// Draws what lies over the bars: their names, hatches, findings, gaps, the selection and the line of now.
+
+import { fit } from "./dom.js";
+import { FLAG } from "./frames.js";
+import { duration, number } from "./format.js";
+import { RANK } from "./raster.js";
+
+const LABELLED = 24;
+const PADDING = 5;
+
+/** Diagonal lines as a pattern. */
+function hatch(context, colour, gap, width) {
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = gap;
+  const brush = tile.getContext("2d");
+  brush.strokeStyle = colour;
+  brush.lineWidth = width;
+  for (const shift of [-gap, 0, gap]) {
+    brush.beginPath();
+    brush.moveTo(shift, gap);
+    brush.lineTo(shift + gap, 0);
+    brush.stroke();
+  }
+  return context.createPattern(tile, "repeat");
+}
+
+export class Overlay {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.context = canvas.getContext("2d");
+    this.widths = new Map();
+  }
+
+  /** `scene`: view, height, theme, store, bars (of the strip), hover, selected, now, mark, area, cursor. */
+  draw(scene) {
+    const { view, height, theme } = scene;
+    fit(this.canvas, view.width, height);
+    const ratio = this.canvas.width / view.width;
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.context.clearRect(0, 0, view.width, height);
+    this.context.font = theme.font;
+    this.context.textBaseline = "middle";
+    this.#patterns(theme);
+    for (const bar of scene.bars) this.#bar(bar, scene);
+    for (const bar of scene.bars) this.#frame(bar, scene);
+    for (const place of scene.gaps) this.#gap(place, theme);
+    this.#verticals(scene);
+  }
+
+  #patterns(theme) {
+    if (this.themed === theme.bg) return;
+    this.themed = theme.bg;
+    this.openHatch = hatch(this.context, `${theme.bg}70`, 7, 2.2);
+    this.staleHatch = hatch(this.context, `${theme.bg}c0`, 5, 2.4);
+    this.failedHatch = hatch(this.context, `${theme.bg}90`, 6, 1.6);
+    this.gapHatch = hatch(this.context, theme.bad, 5, 1);
+  }
+
+  #bar(bar, { view, theme, store }) {
+    const x0 = Math.max(0, bar.x0);
+    const x1 = Math.min(view.width, bar.x1);
+    if (x1 <= x0) return;
+    const { phase, flags } = this.#facts(bar, store);
+    const failed = flags & (FLAG.ERROR | FLAG.ABORTED);
+    if (bar.open) this.#fill(bar.open.stale ? this.staleHatch : this.openHatch, x0, x1, bar);
+    if (failed) this.#fill(this.failedHatch, x0, x1, bar);
+    this.context.fillStyle = theme.bg;
+    if (bar.height >= 12 && bar.x0 >= 0 && x1 - x0 >= 3) this.context.fillRect(Math.round(bar.x0) - 0.5, bar.y, 1, bar.height);
+    if (bar.height < 12 || x1 - x0 < LABELLED) return;
+    const ink = failed ? theme.bg : theme.ink(phase.kind);
+    this.#label(this.#text(bar, phase, store), x0 + PADDING, x1 - PADDING, bar, ink);
+  }
+
+  #fill(pattern, x0, x1, bar) {
+    this.context.fillStyle = pattern;
+    this.context.fillRect(x0, bar.y, x1 - x0, bar.height);
+  }
+
+  #facts({ lane, open, index }, store) {
+    if (open) return { phase: store.phase(open.phase), flags: open.flags, attempt: open.attempt, id: open.id };
+    const { spans } = lane;
+    return { phase: store.phase(spans.phase[index]), flags: spans.flags[index], attempt: spans.attempt[index], id: spans.id[index] };
+  }
+
+  #text(bar, phase, store) {
+    const { attempt, id, flags } = this.#facts(bar, store);
+    if (!(flags & FLAG.SLOW)) return [phase.name];
+    const took = bar.open ? bar.open.end - bar.open.start : bar.lane.spans.end[bar.index] - bar.lane.spans.start[bar.index];
+    const ratio = store.marks.comparison(attempt, id, store.lanes)?.ratio;
+    return [phase.name, `${phase.name}  ${duration(took)}`, `${phase.name}  ${duration(took)}${ratio ? ` · ${number(ratio)} ×` : ""}`];
+  }
+
+  /** The longest of several texts that fits, else as much of the shortest as does. */
+  #label(texts, left, right, bar, ink) {
+    const room = right - left;
+    let text = texts.findLast((candidate) => this.#width(candidate) <= room);
+    if (!text) {
+      const kept = Math.floor((texts[0].length * (room - 6)) / this.#width(texts[0]));
+      if (kept < 2) return;
+      text = `${texts[0].slice(0, kept)}…`;
+    }
+    this.context.fillStyle = ink;
+    this.context.fillText(text, left, bar.y + bar.height / 2 + 0.5);
+  }
+
+  #width(text) {
+    if (!this.widths.has(text)) {
+      if (this.widths.size > 5000) this.widths.clear();
+      this.widths.set(text, this.context.measureText(text).width);
+    }
+    return this.widths.get(text);
+  }
+
+  /** Outlines lie over all bars, so that no neighbour hides them. */
+  #frame(bar, { view, theme, store, hover, selected }) {
+    const { attempt, id } = this.#facts(bar, store);
+    const is = (other) => other && other.attempt === attempt && other.id === id;
+    const colour = is(selected) ? theme.accent : is(hover) ? theme.text : bar.rank === RANK.SLOW ? theme.slow : null;
+    if (!colour || bar.x1 < 0 || bar.x0 > view.width || bar.height < 3) return;
+    const x0 = Math.max(-4, bar.x0);
+    const x1 = Math.max(x0 + 2, Math.min(view.width + 4, bar.x1));
+    this.context.strokeStyle = colour;
+    this.context.lineWidth = is(selected) ? 2 : 1.5;
+    this.context.strokeRect(x0 + 0.5, bar.y + 0.5, x1 - x0 - 1, bar.height - 1);
+  }
+
+  #gap({ x0, x1, y, height }, theme) {
+    this.context.fillStyle = this.gapHatch;
+    this.context.fillRect(x0, y, Math.max(2, x1 - x0), height);
+    this.context.strokeStyle = theme.bad;
+    this.context.lineWidth = 1;
+    this.context.strokeRect(x0 + 0.5, y + 0.5, Math.max(2, x1 - x0) - 1, height - 1);
+  }
+
+  #verticals({ view, height, theme, now, mark, cursor, area }) {
+    if (area) {
+      this.context.fillStyle = `${theme.accent}2e`;
+      this.context.fillRect(view.x(area.from), area.top, view.x(area.to) - view.x(area.from), area.bottom - area.top);
+    }
+    this.#line(view.x(now), height, theme.accent, 1.5, []);
+    if (mark !== null) this.#line(view.x(mark), height, theme.accent, 1, [4, 3]);
+    if (cursor !== null) this.#line(view.x(cursor), height, `${theme.muted}80`, 1, []);
+  }
+
+  #line(x, height, colour, width, dash) {
+    if (!(x >= 0 && x <= this.canvas.width)) return;
+    this.context.save();
+    this.context.setLineDash(dash);
+    this.context.strokeStyle = colour;
+    this.context.lineWidth = width;
+    this.context.beginPath();
+    this.context.moveTo(Math.round(x) + 0.5, 0);
+    this.context.lineTo(Math.round(x) + 0.5, height);
+    this.context.stroke();
+    this.context.restore();
+  }
+}

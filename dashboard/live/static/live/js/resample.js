@@ -1,0 +1,36 @@
+// Readings taken at different times, brought to common times and summed up over workers.
+
+/** Values of a line at `from + i * step`, joined linearly where readings are at most `gap` apart; NaN elsewhere. */
+export function resample(line, from, step, count, gap, out = new Float64Array(count)) {
+  const { times, values } = line;
+  let at = Math.max(0, line.indexAt(from));
+  for (let i = 0; i < count; i++) {
+    const time = from + i * step;
+    while (at + 1 < line.count && times[at + 1] <= time) at += 1;
+    out[i] = between(times, values, at, line.count, time, gap);
+  }
+  return out;
+}
+
+function between(times, values, at, count, time, gap) {
+  if (!count || times[at] > time) return NaN;
+  if (times[at] === time) return values[at];
+  if (at + 1 >= count || times[at + 1] - times[at] > gap) return NaN;
+  return values[at] + ((values[at + 1] - values[at]) * (time - times[at])) / (times[at + 1] - times[at]);
+}
+
+/** Sums up rows of equal length, column by column: {low, high, value}, value being the median or the highest. */
+export function summarize(rows, how) {
+  const count = rows[0]?.length ?? 0;
+  const [low, high, value] = [new Float64Array(count), new Float64Array(count), new Float64Array(count)];
+  const column = new Float64Array(rows.length);
+  for (let i = 0; i < count; i++) {
+    let filled = 0;
+    for (const row of rows) if (!Number.isNaN(row[i])) column[filled++] = row[i];
+    const known = column.subarray(0, filled).sort();
+    low[i] = filled ? known[0] : NaN;
+    high[i] = filled ? known[filled - 1] : NaN;
+    value[i] = how === "highest" ? high[i] : (known[(filled - 1) >> 1] + known[filled >> 1]) / 2;
+  }
+  return { low, high, value };
+}

@@ -1,0 +1,60 @@
+// The line of controls above the lanes: follow, window, grouping, order, row height, filter, and what the colours mean.
+
+import { el, fill, say, swatch } from "./dom.js";
+import { KINDS } from "./frames.js";
+import { plural } from "./format.js";
+import { extentText, parseExtent } from "./view.js";
+
+const EXTENTS = [
+  ["3r", "Last 3 rounds"], ["1r", "Last round"], ["5r", "Last 5 rounds"], ["10r", "Last 10 rounds"], ["30s", "30 s"],
+  ["120s", "2 min"], ["600s", "10 min"], ["3600s", "1 h"], ["all", "Whole run"],
+];
+export const CHOICES = {
+  group: [["machine", "Group: machine"], ["none", "Group: none"]],
+  sort: [["name", "Sort: name"], ["slowest", "Sort: slowest first"], ["arrival", "Sort: arrival"]],
+  rows: [["auto", "Rows: auto"], ["comfortable", "Rows: comfortable"], ["compact", "Rows: compact"], ["overview", "Rows: overview"]],
+  show: [["lanes", "Lanes"], ["table", "Table"]],
+};
+
+const options = (choices) => choices.map(([value, label]) => el("option", { value }, label));
+
+export class Toolbar {
+  constructor(element, actions) {
+    this.follow = el("button", { type: "button", class: "button follow", title: "L follows, Space pauses", click: () => actions.toggle() });
+    this.extent = el("select", { class: "button", "aria-label": "What to follow", change: () => actions.extent(parseExtent(this.extent.value)) }, options(EXTENTS));
+    this.choices = Object.fromEntries(["group", "sort", "rows"].map((name) => {
+      const select = el("select", { class: "button", "aria-label": name, change: () => actions.choose(name, select.value) }, options(CHOICES[name]));
+      return [name, select];
+    }));
+    this.table = el("button", { type: "button", class: "button", title: "T", click: () => actions.cycle("show") }, "Table");
+    this.filter = el("input", { type: "search", class: "button filter", placeholder: "Filter lanes  /", "aria-label": "Filter lanes", maxlength: 128, input: () => actions.choose("filter", this.filter.value) });
+    this.legend = el("div", { class: "legend" });
+    const help = el("button", { type: "button", class: "button icon", title: "Keys (?)", "aria-label": "Keys", click: () => actions.help() }, "?");
+    fill(element, this.follow, this.extent, ...Object.values(this.choices), this.table, this.filter, help, this.legend);
+  }
+
+  draw({ view, ui, fresh, running, phases }) {
+    const text = view.follow ? (running ? "Following" : "At its end") : fresh ? `Follow · ${plural(fresh, "new round")}` : "Follow";
+    say(this.follow, text);
+    this.follow.setAttribute("aria-pressed", String(view.follow));
+    this.#extent(view);
+    for (const [name, select] of Object.entries(this.choices)) if (select.value !== ui[name]) select.value = ui[name];
+    this.table.setAttribute("aria-pressed", String(ui.show === "table"));
+    if (this.filter.value !== ui.filter) this.filter.value = ui.filter;
+    const kinds = KINDS.filter((kind) => phases.some((phase) => phase?.kind === kind));
+    if (this.kinds !== kinds.join()) fill(this.legend, kinds.map((kind) => el("span", {}, swatch(kind), kind)));
+    this.kinds = kinds.join();
+  }
+
+  /** A window that none of the offered ones is, as after zooming, gets an entry of its own. */
+  #extent(view) {
+    const text = extentText(view.extent);
+    if (this.extent.value === text) return;
+    this.extent.querySelector("[data-own]")?.remove();
+    if (!EXTENTS.some(([value]) => value === text)) {
+      const label = view.extent.rounds ? `Last ${view.extent.rounds} rounds` : `${Number(view.extent.span / 1e9).toPrecision(3)} s`;
+      this.extent.append(el("option", { value: text, "data-own": "" }, label));
+    }
+    this.extent.value = text;
+  }
+}

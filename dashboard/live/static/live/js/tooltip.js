@@ -1,0 +1,64 @@
+// The card beside the pointer: every detail of a phase, and what the server adds to it after a moment.
+
+import { attributes, lines, title } from "./detail.js";
+import { el, fill } from "./dom.js";
+
+const DWELL_MS = 150;
+const AWAY = 14;
+
+export class Tooltip {
+  constructor(element, details) {
+    Object.assign(this, { element, details, key: null });
+  }
+
+  /** Shows a phase near a point of the window, or hides with null. */
+  phase(store, facts, now, point) {
+    if (!facts) return this.hide();
+    const key = `${facts.attempt}.${facts.id}`;
+    if (key !== this.key) {
+      this.key = key;
+      this.more = null;
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.#ask(store, facts, key), DWELL_MS);
+    }
+    this.#write(store, facts, now);
+    return this.#place(point);
+  }
+
+  text(text, point) {
+    this.key = null;
+    if (!text) return this.hide();
+    fill(this.element, el("b", {}, text));
+    return this.#place(point);
+  }
+
+  hide() {
+    this.key = null;
+    clearTimeout(this.timer);
+    this.element.hidden = true;
+  }
+
+  #write(store, facts, now) {
+    const shown = [el("b", {}, title(facts)), ...lines(store, facts, now).map((line) => el("div", {}, line))];
+    if (facts.finding) shown.push(el("div", { class: "tip-finding" }, facts.finding.observed));
+    for (const [name, text] of attributes(this.more?.attrs)) shown.push(el("div", { class: "tip-attr" }, `${name}: ${text}`));
+    fill(this.element, ...shown);
+  }
+
+  async #ask(store, facts, key) {
+    const more = await this.details.of(facts);
+    if (this.key !== key || !more) return;
+    this.more = more;
+    this.#write(store, facts, NaN);
+    this.#place(this.point);
+  }
+
+  #place(point) {
+    this.point = point;
+    this.element.hidden = false;
+    const { width, height } = this.element.getBoundingClientRect();
+    const left = point.x + AWAY + width > innerWidth ? point.x - AWAY - width : point.x + AWAY;
+    const top = point.y + AWAY + height > innerHeight ? point.y - AWAY - height : point.y + AWAY;
+    this.element.style.transform = `translate(${Math.max(4, Math.round(left))}px, ${Math.max(4, Math.round(top))}px)`;
+  }
+}
