@@ -1,0 +1,124 @@
+"""Attributes and configurations as JSON: forgiving while a training runs, strict once, at its start."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from roundwatch import wire
+
+MAX_DEPTH = 20
+MAX_TEXT = 1_024
+NUMBER_LIMIT = 1 << 63  # beyond it neither Postgres nor a browser keeps an integer
+
+
+def attributes(values: Mapping[str, Any]) -> bytes:
+    """The attributes of a phase or event as JSON of at most 16 KiB. Never raises: what has no form becomes text."""
+    try:
+        text = json.dumps({str(key): _lenient(value, MAX_DEPTH) for key, value in values.items()}).encode()
+    except Exception as error:  # noqa: BLE001 - a value's own code failed; the training must not notice
+        return _refused(f"could not be encoded: {type(error).__name__}")
+    if len(text) > wire.MAX_ATTRS_BYTES:
+        return _refused(f"larger than {wire.MAX_ATTRS_BYTES} bytes")
+    return text
+
+
+def configuration(config: Any) -> Any:
+    """A run's configuration as plain JSON values: mappings, dataclasses and namespaces become objects.
+
+    Raises ValueError or TypeError with the path to what cannot be encoded, or when the whole is above 256 KiB.
+    """
+    plain = {} if config is None else _strict(config, "config", MAX_DEPTH)
+    if not isinstance(plain, dict):
+        raise TypeError(f"config must be a mapping, a dataclass or a namespace, not {type(config).__name__}")
+    size = len(json.dumps(plain))
+    if size > wire.MAX_CONFIG_BYTES:
+        raise ValueError(f"config is {size} bytes of JSON, more than {wire.MAX_CONFIG_BYTES}")
+    return plain
+
+
+def real(value: Any) -> float | None:
+    """A number (also a numpy or torch scalar) as a float, which may be nan or infinite; None for what is none."""
+    try:
+        number = value if isinstance(value, int | float) else scalar(value)
+        return None if number is None else float(number)
+    except Exception:  # noqa: BLE001 - a value's own code failed; the training must not notice
+        return None
+
+
+def whole(value: Any) -> int | None:
+    """A number of nanoseconds since 1970 that fits a slot; None for what is none."""
+    number = real(value)
+    return int(value) if number is not None and 0 <= number < NUMBER_LIMIT - 1024 else None
+
+
+def ratio(done: Any, total: Any) -> float | None:
+    """done/total between 0 and 1; None where they say nothing."""
+    part, whole_ = real(done), real(total)
+    if part is None or not whole_ or not math.isfinite(part / whole_):
+        return None
+    return min(max(part / whole_, 0.0), 1.0)
+
+
+def _refused(why: str) -> bytes:
+    return json.dumps({"roundwatch_attributes": why}).encode()
+
+
+def _lenient(value: Any, depth: int) -> Any:
+    """A JSON value for anything: numbers stay numbers, containers are walked, the rest is told by its text."""
+    if value is None or isinstance(value, bool | str):
+        return value if not isinstance(value, str) else value[:MAX_TEXT]
+    if isinstance(value, int | float):
+        return _number(value)
+    if depth and isinstance(value, Mapping):
+        return {str(key)[:MAX_TEXT]: _lenient(inner, depth - 1) for key, inner in value.items()}
+    if depth and isinstance(value, list | tuple | set | frozenset):
+        return [_lenient(inner, depth - 1) for inner in value]
+    number = scalar(value)
+    return str(value)[:MAX_TEXT] if number is None else _number(number)
+
+
+def _number(value: float) -> Any:
+    if isinstance(value, int):
+        return int(value) if -NUMBER_LIMIT <= value < NUMBER_LIMIT else str(value)[:MAX_TEXT]
+    return float(value) if math.isfinite(value) else str(float(value))
+
+
+def scalar(value: Any) -> int | float | None:
+    """The number inside a numpy or torch scalar; None where there is none."""
+    item = getattr(value, "item", None)
+    if getattr(value, "shape", None) not in ((), None) or not callable(item):
+        return None
+    inner = item()
+    return inner if isinstance(inner, int | float) else None
+
+
+def _strict(value: Any, path: str, depth: int) -> Any:
+    if not depth:
+        raise ValueError(f"{path} is nested too deep, or contains itself")
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | float):
+        return _number(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    elif type(value).__name__ == "Namespace":
+        value = vars(value)
+    if isinstance(value, Mapping):
+        return {_key(key, path): _strict(inner, f"{path}[{key!r}]", depth - 1) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_strict(inner, f"{path}[{index}]", depth - 1) for index, inner in enumerate(value)]
+    if isinstance(value, PurePath):
+        return str(value)
+    number = scalar(value)
+    if number is None:
+        raise TypeError(f"{path} is a {type(value).__name__}, which cannot be recorded; give its text or number")
+    return _number(number)
+
+
+def _key(key: Any, path: str) -> str:
+    if isinstance(key, str | int | float | bool) or key is None:
+        return str(key)
+    raise TypeError(f"{path} has a key of type {type(key).__name__}; keys are texts")

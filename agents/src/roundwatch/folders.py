@@ -1,0 +1,101 @@
+"""Where things lie: the spool on local disk, the rings on tmpfs, one folder of each for a destination."""
+
+import hashlib
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# Another host may hold or lose these files, flock may lie there, and a stalled server would stall the shipper.
+NETWORK_FILESYSTEMS = frozenset(
+    (
+        *("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "lustre", "beegfs", "gpfs", "glusterfs"),
+        *("pvfs2", "orangefs", "ocfs2", "gfs2", "fuse.sshfs", "fuse.ceph", "fuse.glusterfs", "fuse.s3fs"),
+        *("fuse.gcsfuse", "fuse.juicefs", "fuse.blobfuse2", "fuse.davfs"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where one user's records go: a spool folder, and a server with a token, or `url` "" for the spool alone."""
+
+    spool: Path
+    url: str = ""
+    token: str = field(default="", repr=False)
+
+    @property
+    def key(self) -> str:
+        """Names the one shipper of this spool folder, user, URL and token."""
+        parts = (str(self.spool.resolve()), str(os.getuid()), self.url, self.token)
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+    @property
+    def folder(self) -> Path:
+        """Where this destination's segments lie."""
+        return self.spool / self.key
+
+    @property
+    def rings(self) -> Path:
+        """Where this destination's rings lie: tmpfs, or the spool where the system has none (then only links)."""
+        base = tmpfs()
+        return self.folder / "rings" if base is None else base / f"roundwatch-{os.getuid()}" / self.key
+
+
+def tmpfs() -> Path | None:
+    """A folder on tmpfs that this user may write to, or None."""
+    for name in ("/dev/shm", os.environ.get("XDG_RUNTIME_DIR", "")):  # noqa: S108 - its permissions are checked
+        path = Path(name or "/nonexistent")
+        if os.access(path, os.W_OK | os.X_OK) and filesystem(path) == "tmpfs":
+            return path
+    return None
+
+
+def filesystem(path: Path) -> str:
+    """The type of the filesystem that holds `path` (or would, once it exists), "" where the system does not tell."""
+    while not path.exists():
+        path = path.parent
+    device = path.stat().st_dev
+    numbers = f"{os.major(device)}:{os.minor(device)}"
+    try:
+        lines = Path("/proc/self/mountinfo").read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    for line in reversed(lines):
+        words = line.split()
+        if words[2] == numbers:
+            return words[words.index("-") + 1]
+    return ""
+
+
+def make_private(folder: Path) -> Path:
+    """Creates a folder for this user alone. Raises OSError, also where another user made it."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.stat().st_uid != os.getuid():
+        raise PermissionError(f"{folder} belongs to another user")
+    folder.chmod(0o700)
+    return folder
+
+
+def spool(given: str = "") -> Path:
+    """The spool folder: `given`, else one under the home, else (a home on the network) one on this host.
+
+    Raises ValueError where `given` lies on a network filesystem.
+    """
+    if given:
+        chosen = Path(given).expanduser().absolute()
+        kind = filesystem(chosen)
+        if kind in NETWORK_FILESYSTEMS:
+            raise ValueError(f"ROUNDWATCH_SPOOL {chosen} lies on a network filesystem ({kind}); give a local folder")
+        return chosen
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    home = Path(state) / "roundwatch" / "spool"
+    if filesystem(home) in NETWORK_FILESYSTEMS or not _writable(home):
+        return Path(tempfile.gettempdir()) / f"roundwatch-{os.getuid()}" / "spool"
+    return home
+
+
+def _writable(path: Path) -> bool:
+    while not path.exists():
+        path = path.parent
+    return os.access(path, os.W_OK | os.X_OK)

@@ -1,0 +1,140 @@
+"""The segment files of one stream in one folder: an open one that grows, sealed ones named by the numbers they hold."""
+
+import contextlib
+import os
+from pathlib import Path
+
+from roundwatch import segments
+from roundwatch.folders import make_private
+from roundwatch.segments import Contents
+
+SEGMENT_BYTES = 256 << 10
+Range = tuple[int, int]
+
+
+class Journal:
+    """Raises OSError where the disk does not do what is asked; then what was there before is still there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.sealed: dict[Range, int] = {}  # bytes of each, in the order of the numbers
+        self.open_from: int | None = None
+        self.open_bytes = 0
+        self._fd = -1
+        self._dirty = False
+        self._loaded: tuple[Range | None, Contents] = (None, Contents())
+
+    @property
+    def size(self) -> int:
+        """What all files of this stream hold on disk."""
+        return self.open_bytes + sum(self.sealed.values())
+
+    def find(self) -> Contents | None:
+        """Looks what lies in the folder already. Returns the contents of a segment that was left open, if any."""
+        left = None
+        for path in sorted(self.folder.iterdir()) if self.folder.exists() else []:
+            known = segments.range_of(path)
+            if known is not None:
+                self.sealed[known] = path.stat().st_size
+            elif path.suffix == ".open" and path.stem.isdigit():
+                left = path
+            elif path.suffix == ".tmp":
+                path.unlink()
+        if left is None:
+            return None
+        self.open_from, self.open_bytes = int(left.stem), left.stat().st_size
+        return segments.contents(left.read_bytes())
+
+    def begin(self, first: int, head: bytes) -> None:
+        """Opens a new segment for the numbers from `first` on."""
+        make_private(self.folder)
+        draft = self._open_path(first).with_suffix(".tmp")
+        self._fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        self.open_from, self.open_bytes = first, 0
+        try:
+            self.append(head)
+            draft.rename(self._open_path(first))
+        except OSError:
+            self.let_go()
+            self.open_from = None
+            raise
+
+    def append(self, data: bytes) -> None:
+        """Writes all of `data`, or nothing."""
+        written = 0
+        try:
+            while written < len(data):
+                written += os.write(self._fd, memoryview(data)[written:])
+        except OSError:
+            # Half a cell in the middle would put every cell after it out of step.
+            os.ftruncate(self._fd, self.open_bytes)
+            os.lseek(self._fd, self.open_bytes, os.SEEK_SET)
+            raise
+        self.open_bytes += len(data)
+        self._dirty = True
+
+    def sync(self) -> None:
+        """Makes what was written survive a loss of power."""
+        if self._dirty and self._fd >= 0:
+            self._dirty = False
+            os.fdatasync(self._fd)
+
+    def seal(self, last: int) -> None:
+        """Closes the open segment, which holds the numbers up to `last`; an empty one stays to be begun anew."""
+        if self.open_from is None:
+            return
+        with contextlib.suppress(OSError):  # what the disk did not take is found as damage when it is read
+            self.sync()
+        first, size = self.open_from, self.open_bytes
+        self.let_go()
+        self.open_from, self.open_bytes = None, 0
+        if last >= first:
+            self._open_path(first).rename(self._path((first, last)))
+            self.sealed[first, last] = size
+
+    def let_go(self) -> None:
+        """Closes the open file, as it is."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def load(self, wanted: Range) -> Contents:
+        """What a sealed segment holds; the last one asked for is kept in memory. Nothing where it cannot be read."""
+        if self._loaded[0] != wanted:
+            try:
+                self._loaded = (wanted, segments.contents(self._path(wanted).read_bytes()))
+            except OSError:
+                self._loaded = (None, Contents())
+        return self._loaded[1]
+
+    def replace(self, wanted: Range, data: bytes) -> None:
+        """Puts `data` in the place of a sealed segment, whole or not at all."""
+        path = self._path(wanted)
+        draft = path.with_suffix(".tmp")
+        draft.write_bytes(data)
+        draft.chmod(0o600)
+        draft.rename(path)
+        self.sealed[wanted] = len(data)
+        self._loaded = (None, Contents())
+
+    def delete(self, wanted: Range) -> None:
+        """Removes a sealed segment; one that will not go is counted no more, and is met again at the next start."""
+        del self.sealed[wanted]
+        with contextlib.suppress(OSError):
+            self._path(wanted).unlink()
+
+    def remove(self) -> None:
+        """Removes everything of this stream."""
+        self.let_go()
+        self.sealed.clear()
+        self.open_from, self.open_bytes = None, 0
+        with contextlib.suppress(OSError):
+            for path in self.folder.iterdir():
+                path.unlink()
+            self.folder.rmdir()
+
+    def _path(self, wanted: Range) -> Path:
+        return self.folder / f"{wanted[0]:015d}-{wanted[1]:015d}.seg"
+
+    def _open_path(self, first: int) -> Path:
+        return self.folder / f"{first:015d}.open"

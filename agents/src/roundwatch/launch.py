@@ -1,0 +1,71 @@
+"""Starts a shipper where none runs: from `init`, and again at a round's boundary when the one before has died."""
+
+import logging
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from roundwatch import locks
+from roundwatch.folders import Destination
+
+logger = logging.getLogger("roundwatch")
+SILENCE_NS = 3_000_000_000  # a living shipper looks several times a second
+AGAIN_NS = 5_000_000_000
+LOCK = "lock"
+
+
+class Launcher:
+    """Keeps one shipper alive for a destination; never waits for it."""
+
+    def __init__(self, destination: Destination) -> None:
+        self._destination = destination
+        self._tried_ns = 0
+        self._started: subprocess.Popen[bytes] | None = None
+        self._told = False
+
+    def look(self, seen_ns: int) -> None:
+        """Starts a shipper if none has looked for 3 s (`seen_ns` is when one did). Called at each boundary."""
+        now = time.monotonic_ns()
+        if now - seen_ns < SILENCE_NS or now - self._tried_ns < AGAIN_NS:
+            return
+        self._tried_ns = now
+        try:
+            if not locks.holder_of(self._destination.folder / LOCK):
+                self._start()
+        except OSError as error:
+            self._tell(error)
+
+    def _start(self) -> None:
+        if self._started is not None:
+            self._started.poll()  # it has handed over to its child long ago; this only buries it
+        environment = os.environ | {
+            "ROUNDWATCH_SPOOL": str(self._destination.spool),
+            "ROUNDWATCH_URL": self._destination.url,
+            "ROUNDWATCH_TOKEN": self._destination.token,
+            "PYTHONPATH": python_path(),
+        }
+        self._started = subprocess.Popen(
+            [sys.executable or "python3", "-m", "roundwatch.shipper", "--detach"],
+            env=environment,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def _tell(self, error: OSError) -> None:
+        if not self._told:
+            self._told = True
+            logger.warning(
+                "no shipper could be started (%s): records wait in memory, and are dropped when it is full", error
+            )
+
+
+def python_path() -> str:
+    """PYTHONPATH for a child that shall import this very package."""
+    ours = str(Path(__file__).parent.parent)
+    given = os.environ.get("PYTHONPATH", "")
+    return f"{ours}{os.pathsep}{given}" if given else ours

@@ -1,0 +1,63 @@
+"""The layout of a ring file, agreed between the process that writes it and the shipper that reads it.
+
+A ring file holds, one after another: a header page, the stream's identity as JSON, a table of progress, a table of
+names, a heap for texts (a slot refers to one by its position, which only grows, and its length), and the slots. Every
+word has one writer: the training process, or its shipper.
+"""
+
+import struct
+from typing import NamedTuple
+
+from roundwatch import slots
+
+MAGIC = b"RWRING\x00\x01"
+HEADER = struct.Struct("<8s4q")  # magic, slots, heap bytes, names bytes, identity bytes
+WORD = struct.Struct("<q")
+
+# Written by the shipper.
+TAIL = 64  # the first number that the shipper has not taken yet: slots below it are free
+HEAP_TAIL = 72  # the same for the heap, in bytes
+BEAT = 80  # the monotonic time at which the shipper last looked
+NEXT = 96  # what TAIL is in the stream's own numbers, which count what the shipper put between
+ORDERS = 88  # 1: the run is gone, write no more
+# Written by the training process.
+NAMES_END = 128  # bytes of the names table that are complete
+CLOSED = 136  # 1: finish() has been called; nothing follows
+
+LOST = struct.Struct("<5q")  # first, end, from_ns, to_ns, check
+LOST_AT = 192
+LOST_ENTRIES = 64
+LOST_CHECK = 0x5CA1AB1E
+
+PAGE = 4096
+IDENTITY_AT = PAGE
+IDENTITY_BYTES = 2 * PAGE
+PROGRESS = struct.Struct("<qd")  # number of the phase's start, share done
+PROGRESS_AT = IDENTITY_AT + IDENTITY_BYTES
+PROGRESS_ENTRIES = 256
+NAMES_AT = PROGRESS_AT + PROGRESS_ENTRIES * PROGRESS.size
+NAME = struct.Struct("<HH")  # number of the name, bytes of JSON that follow
+
+
+class Sizes(NamedTuple):
+    """How large the parts are that may differ; `slots` is a power of two."""
+
+    slots: int
+    heap: int
+    names: int
+
+    @property
+    def heap_at(self) -> int:
+        return NAMES_AT + self.names
+
+    @property
+    def slots_at(self) -> int:
+        return self.heap_at + self.heap
+
+    @property
+    def total(self) -> int:
+        return self.slots_at + self.slots * slots.SIZE
+
+
+# The larger holds 160 s of 200 records a second; the smaller is for a container's 64 MiB of shared memory.
+SIZES = (Sizes(32_768, 1 << 20, 64 << 10), Sizes(8_192, 512 << 10, 32 << 10))

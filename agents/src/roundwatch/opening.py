@@ -1,0 +1,163 @@
+"""What init does before the first record: checks what it was told, finds a place, and says who begins."""
+
+import json
+import logging
+import os
+import secrets
+import sys
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from roundwatch import folders, identity, ring, slots, wire
+from roundwatch.attributes import configuration
+from roundwatch.folders import Destination
+from roundwatch.launch import Launcher
+from roundwatch.ring import Ring
+
+logger = logging.getLogger("roundwatch")
+MODES = ("online", "offline", "disabled")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What the caller says of the run as a whole."""
+
+    project: str
+    name: str | None
+    rounds: int | None
+    config: Any
+    tags: Sequence[str]
+    model_bytes: int | None
+    flops_per_item: float | None
+
+
+def begin(said: Said, who: dict[str, Any], mode: str) -> tuple[Ring, Launcher | None, str]:
+    """The ring with its first record, what keeps a shipper alive, and the run's id. Raises ValueError, TypeError."""
+    chosen = os.environ.get("ROUNDWATCH_MODE") or mode
+    if chosen not in MODES:
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, not {chosen!r}")
+    if chosen == "disabled":
+        return ring.silent(), None, who["run_id"] or ""
+    data = _begin_data(said)
+    found = _identity(said.project, who)
+    destination = _destination(chosen)
+    try:
+        made = _create(destination, found)
+    except OSError as error:
+        logger.warning("nothing is recorded: no memory for a ring (%s)", error)
+        return ring.silent(), None, found.run
+    lifecycle(made, "begin", data)
+    return made, Launcher(destination), found.run
+
+
+def lifecycle(into: Ring, what: str, data: dict[str, Any]) -> None:
+    """Writes one turn of this attempt's life."""
+    text = json.dumps({"what": what, "data": data}).encode()
+    into.put_text(text, slots.head(slots.LIFECYCLE), slots.NO_ROUND, -1, -1, time.monotonic_ns(), 0)
+
+
+def check_url(url: str) -> str:
+    """The server's address without a closing slash. Raises ValueError with what is wrong with it."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable, parts = False, None
+    if not usable or parts is None or parts.query or parts.fragment:
+        raise ValueError(f"ROUNDWATCH_URL must look like https://host or https://host:port, not {url!r}")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("ROUNDWATCH_URL must not hold a name or password; the token goes into ROUNDWATCH_TOKEN")
+    return url.rstrip("/")
+
+
+def _destination(mode: str) -> Destination:
+    spool = folders.spool(os.environ.get("ROUNDWATCH_SPOOL", ""))
+    url = os.environ.get("ROUNDWATCH_URL", "") if mode == "online" else ""
+    if not url:
+        if mode == "online":
+            logger.warning("ROUNDWATCH_URL is not set: recording offline to %s (`roundwatch sync` sends it)", spool)
+        return Destination(spool)
+    token = os.environ.get("ROUNDWATCH_TOKEN", "")
+    if not token.isascii() or not token.isprintable():
+        raise ValueError("ROUNDWATCH_TOKEN holds characters that no token has")
+    return Destination(spool, check_url(url), token)
+
+
+def _create(destination: Destination, who: wire.Identity) -> Ring:
+    try:
+        folders.make_private(destination.folder)
+        folders.make_private(destination.rings.parent)
+        folder = folders.make_private(destination.rings)
+    except OSError as error:
+        raise OSError(f"{error.strerror or error}: {error.filename or destination.folder}") from error
+    text = json.dumps({"identity": asdict(who), "wall_ns": time.time_ns(), "mono_ns": time.monotonic_ns()})
+    return ring.create(folder, uuid.uuid4().hex, text.encode())
+
+
+def _identity(project: str, who: dict[str, Any]) -> wire.Identity:
+    _name("project", project)
+    for what, value in who.items():
+        if what != "rank" and value is not None:
+            _name(what, value)
+    if who["role"] not in wire.ROLES:
+        raise ValueError(f"role must be one of {', '.join(wire.ROLES)}, not {who['role']!r}")
+    _count("rank", who["rank"])
+    found = identity.find(**who)
+    return wire.Identity(
+        project=project,
+        run=found.run_id or f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}",
+        run_found=found.run_found,
+        worker=_name("worker", found.worker),
+        role=found.role,
+        rank=found.rank,
+        local_rank=found.local_rank,
+        world_size=found.world_size,
+        group=found.group,
+        machine=found.machine,
+        host=found.host[: wire.MAX_NAME_CHARS],
+        site=found.site,
+        pid=os.getpid(),
+        began_unix_ns=time.time_ns(),
+    )
+
+
+def _begin_data(said: Said) -> dict[str, Any]:
+    tags = [said.tags] if isinstance(said.tags, str) else list(said.tags)
+    _count("rounds", said.rounds)
+    _count("model_bytes", said.model_bytes)
+    if said.flops_per_item is not None and not 0 <= float(said.flops_per_item) < float("inf"):
+        raise ValueError(f"flops_per_item must be a number of at least 0, not {said.flops_per_item!r}")
+    return {
+        "name": None if said.name is None else _name("name", said.name),
+        "config": configuration(said.config),
+        "tags": [_name("tags", tag) for tag in tags],
+        "rounds": said.rounds,
+        "model_bytes": said.model_bytes,
+        "flops_per_item": None if said.flops_per_item is None else float(said.flops_per_item),
+        "conditions": _conditions(),
+    }
+
+
+def _conditions() -> dict[str, Any]:
+    system = os.uname()
+    return {
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "kernel": f"{system.sysname} {system.release}",
+        "architecture": system.machine,
+        "cpus": os.cpu_count(),
+    }
+
+
+def _name(what: str, value: Any) -> str:
+    if not isinstance(value, str) or not value.strip() or len(value) > wire.MAX_NAME_CHARS:
+        raise ValueError(f"{what} must be a text of 1 to {wire.MAX_NAME_CHARS} characters, not {value!r:.200}")
+    return value
+
+
+def _count(what: str, value: Any) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 53):
+        raise ValueError(f"{what} must be a whole number of at least 0, not {value!r:.200}")

@@ -1,0 +1,73 @@
+"""One kept-alive connection to the server, over which bodies are posted."""
+
+import http.client
+import ssl
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from roundwatch import wire
+
+TIMEOUT_S = 20.0
+MAX_ANSWER_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back. `retry_after` is that header's text, "" where there was none."""
+
+    status: int
+    body: bytes
+    retry_after: str = ""
+
+
+class Post:
+    """Raises OSError or http.client.HTTPException where no answer came; then the next call connects anew."""
+
+    def __init__(self, url: str, token: str, timeout_s: float = TIMEOUT_S) -> None:
+        parts = urlsplit(url)
+        self._secure = parts.scheme == "https"
+        self._host, self._port = parts.hostname or "", parts.port
+        self._path = parts.path.rstrip("/") + wire.PATH
+        self._headers = {
+            "Authorization": f"Bearer {token}",
+            "Content-Type": "application/json",
+            "Content-Encoding": "gzip",
+            "User-Agent": "roundwatch-agent",
+        }
+        self._timeout_s = timeout_s
+        self._connection: http.client.HTTPConnection | None = None
+
+    def send(self, body: bytes) -> Reply:
+        """Posts a body and reads the answer. A kept connection that the server has closed meanwhile is opened again."""
+        kept = self._connection is not None
+        try:
+            return self._exchange(body)
+        except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+            if not kept:
+                raise
+            return self._exchange(body)
+
+    def close(self) -> None:
+        """Ends the connection, if there is one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _exchange(self, body: bytes) -> Reply:
+        connection = self._connection = self._connection or self._connect()
+        try:
+            connection.request("POST", self._path, body, self._headers)
+            response = connection.getresponse()
+            answer = response.read(MAX_ANSWER_BYTES)
+        except BaseException:
+            self.close()
+            raise
+        if response.will_close or not response.isclosed():
+            self.close()
+        return Reply(response.status, answer, response.getheader("Retry-After", ""))
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self._secure:
+            context = ssl.create_default_context()
+            return http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout_s, context=context)
+        return http.client.HTTPConnection(self._host, self._port, timeout=self._timeout_s)

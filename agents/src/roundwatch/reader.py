@@ -1,0 +1,197 @@
+"""The shipper's side of a ring: takes what is committed, tells what was lost or torn, and makes room."""
+
+import json
+import mmap
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from roundwatch import layout, locks, slots
+from roundwatch.layout import LOST, WORD, Sizes
+from roundwatch.slots import SIZE, Record
+
+AHEAD = 64  # how far beyond a hole one looks for life
+HOLE_POLLS, HOLE_NS = 10, 2_000_000_000
+
+
+class RingReader:
+    """One ring file, opened. Raises OSError or ValueError where the file is no ring."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            self._memory = mmap.mmap(self._fd, 0)
+            self._sizes, text = self._check()
+            self.said: dict[str, Any] = json.loads(text)
+        except BaseException:
+            os.close(self._fd)
+            raise
+        self._slots = memoryview(self._memory)[self._sizes.slots_at : self._sizes.total]
+        self._words = self._slots.cast("q")
+        self.next = self.tail()
+        self._heap_end = self._word(layout.HEAP_TAIL)
+        self._names_end = 0
+        self._hole: tuple[int, int, int, int] = (-1, 0, 0, -1)  # number, since, polls, highest
+
+    def _check(self) -> tuple[Sizes, bytes]:
+        magic, count, heap, names, length = layout.HEADER.unpack_from(self._memory)
+        sizes = Sizes(count, heap, names)
+        if magic != layout.MAGIC or sizes.total != len(self._memory) or count & (count - 1):
+            raise ValueError(f"{self.path} is no ring")
+        return sizes, self._memory[layout.IDENTITY_AT : layout.IDENTITY_AT + length]
+
+    def tail(self) -> int:
+        """The first number that was not taken, as the ring remembers it."""
+        return self._word(layout.TAIL)
+
+    def writing(self) -> bool:
+        """Whether a process lives that may still write here."""
+        return not self._word(layout.CLOSED) and locks.holder(self._fd) != 0
+
+    def read(self, limit: int = 4_096) -> list[Record]:
+        """The next records in order, at most `limit`; ranges that found no room are DROP records."""
+        records: list[Record] = []
+        while len(records) < limit:
+            if self._committed(self.next):
+                records += self._run(min(limit - len(records), 256))
+            else:
+                drop = self._lost(self.next) or self._torn()
+                if drop is None:
+                    break
+                records.append(drop)
+                self.next += drop.start
+        return records
+
+    def rest(self) -> list[Record]:
+        """Everything that is left once the writer is gone: what was never committed is torn."""
+        records = self.read(1 << 40)
+        end = self._end()
+        while self.next < end:
+            begin = self.next
+            while self.next < end and not self._committed(self.next) and self._lost(self.next) is None:
+                self.next += 1
+            if self.next > begin:
+                span = self.next - begin
+                records.append(slots.drop(begin, span=span, count=span, reason="torn"))
+            records += self.read(1 << 40)
+        return records
+
+    def names(self) -> list[tuple[int, list[str]]]:
+        """The names (number, words) that were defined since the last call."""
+        found = []
+        end = self._word(layout.NAMES_END)
+        while self._names_end < end:
+            at = layout.NAMES_AT + self._names_end
+            number, length = layout.NAME.unpack_from(self._memory, at)
+            begin = at + layout.NAME.size
+            found.append((number, json.loads(self._memory[begin : begin + length])))
+            self._names_end += layout.NAME.size + length
+        return found
+
+    def progress(self, start: int) -> float | None:
+        """How much of the phase that began as `start` is done, where its process said so."""
+        at = layout.PROGRESS_AT + start % layout.PROGRESS_ENTRIES * layout.PROGRESS.size
+        number, share = layout.PROGRESS.unpack_from(self._memory, at)
+        return share if number == start + 1 else None
+
+    def beat(self) -> None:
+        """Shows the writer that a shipper looks."""
+        WORD.pack_into(self._memory, layout.BEAT, time.monotonic_ns())
+
+    def number(self) -> int:
+        """What the tail is in the stream's own numbers."""
+        return self._word(layout.NEXT)
+
+    def pid(self) -> int:
+        """The process that writes here; 0 where none does, or none that this one can see."""
+        return max(0, locks.holder(self._fd))
+
+    def free(self, number: int) -> None:
+        """Makes room: everything read so far is safe elsewhere, and the stream goes on with `number`."""
+        WORD.pack_into(self._memory, layout.HEAP_TAIL, self._heap_end)
+        WORD.pack_into(self._memory, layout.NEXT, number)
+        WORD.pack_into(self._memory, layout.TAIL, self.next)
+
+    def order_silence(self) -> None:
+        """Tells the writer that its run is gone; it hears it when its ring is full."""
+        WORD.pack_into(self._memory, layout.ORDERS, 1)
+
+    def close(self, *, remove: bool = False) -> None:
+        """Lets go of the file; removes it too once nobody needs it."""
+        self._words.release()
+        self._slots.release()
+        self._memory.close()
+        os.close(self._fd)
+        if remove:
+            self.path.unlink(missing_ok=True)
+
+    def _word(self, at: int) -> int:
+        return int(WORD.unpack_from(self._memory, at)[0])
+
+    def _committed(self, number: int) -> bool:
+        return bool(self._words[((number & (self._sizes.slots - 1)) << 3) + 7] == number + 1)
+
+    def _run(self, limit: int) -> list[Record]:
+        """The committed records from `next` on that lie side by side."""
+        at = self.next & (self._sizes.slots - 1)
+        count = min(limit, self._sizes.slots - at)
+        commits = self._words[(at << 3) + 7 : (at + count) << 3 : 8].tolist()
+        want = self.next + 1
+        good = next((index for index, commit in enumerate(commits) if commit != want + index), count)
+        # Copied only after the commit words were seen: a processor may show stores of others late, but not that late.
+        block = bytes(self._slots[at * SIZE : (at + good) * SIZE])
+        self.next += good
+        return [self._record(block[begin : begin + SIZE]) for begin in range(0, len(block), SIZE)]
+
+    def _record(self, slot: bytes) -> Record:
+        (reference,) = WORD.unpack_from(slot, 48)
+        if not reference:
+            return slots.unpack(slot, from_ring=True)
+        at, length = reference >> slots.LENGTH_BITS, reference & slots.LENGTH_MASK
+        begin = self._sizes.heap_at + at % self._sizes.heap
+        self._heap_end = max(self._heap_end, at + length)
+        return slots.unpack(slot, self._memory[begin : begin + length], from_ring=True)
+
+    def _lost(self, number: int) -> Record | None:
+        """The DROP for the numbers from `number` on that the writer lost for want of room."""
+        for entry in range(layout.LOST_ENTRIES):
+            first, end, from_ns, to_ns, check = LOST.unpack_from(self._memory, layout.LOST_AT + entry * LOST.size)
+            if first <= number < end and check == first ^ end ^ layout.LOST_CHECK:
+                span = self._hole_span(number, end)
+                return slots.drop(number, span=span, count=span, reason="ring full", from_ns=from_ns, to_ns=to_ns)
+        return None
+
+    def _hole_span(self, number: int, end: int) -> int:
+        near = min(end, number + self._sizes.slots)
+        return next((at for at in range(number + 1, near) if self._committed(at)), end) - number
+
+    def _torn(self) -> Record | None:
+        """The DROP for one number whose thread was interrupted between taking and writing it; None while it may come.
+
+        It may come as long as the rest of the process does not go on either: a stopped process is not a torn one.
+        """
+        number = self.next
+        if not any(self._committed(number + ahead) for ahead in range(1, AHEAD)):
+            return None
+        highest, now = self._end(), time.monotonic_ns()
+        seen, since, polls, before = self._hole
+        if seen != number:
+            self._hole = (number, now, 0, highest)
+            return None
+        polls += highest > before
+        self._hole = (number, since, polls, highest)
+        if polls < HOLE_POLLS or now - since < HOLE_NS:
+            return None
+        return slots.drop(number, span=1, count=1, reason="torn")
+
+    def _end(self) -> int:
+        """The number after the highest that was committed, or lost for want of room."""
+        commits = self._words[7::8].tolist()
+        end = max(*commits, self.next)
+        for entry in range(layout.LOST_ENTRIES):
+            first, last, *_, check = LOST.unpack_from(self._memory, layout.LOST_AT + entry * LOST.size)
+            if check == first ^ last ^ layout.LOST_CHECK:
+                end = max(end, last)
+        return end

@@ -1,0 +1,137 @@
+"""Rounds and steps of one worker: as context managers, decorators and iterators, or one call at a loop's top."""
+
+from collections.abc import Callable, Iterable, Iterator
+from time import monotonic_ns
+from typing import Any, TypeVar
+
+from roundwatch import slots
+from roundwatch.phases import Decorator, Phase, Recorder, Scope
+
+T = TypeVar("T")
+MAX_INDEX = 1 << 31  # what the server keeps
+
+
+class Rounds:
+    """Which round is open, which index comes next, and what is done at each boundary."""
+
+    def __init__(self, recorder: Recorder, at_boundary: Callable[[], None]) -> None:
+        self.recorder, self._at_boundary = recorder, at_boundary
+        self.next = 0
+        self.open = 0  # how many rounds have begun and not ended
+        self._flat: tuple[int, int] | None = None
+
+    def begin(self, index: int, begin_ns: int) -> tuple[int, int]:
+        """Begins a round; returns what `end` wants: its index and begin. Threads without a round follow it."""
+        self.next = index + 1
+        self.open += 1
+        self.recorder.scope.bits = index << slots.THREAD_BITS
+        self._write(index, begin_ns, 0, ended=False)
+        return index, begin_ns
+
+    def end(self, begun: tuple[int, int]) -> None:
+        """Ends the round that `begin` returned."""
+        self.open -= 1
+        self._write(*begun, monotonic_ns() - begun[1], ended=True)
+
+    def follow(self) -> None:
+        """Ends the round that the call before began, and begins the next."""
+        self.end_flat()
+        self._flat = self.begin(self.next, monotonic_ns())
+
+    def end_flat(self) -> None:
+        """Ends the round that `follow` began, where one is open."""
+        if self._flat is not None:
+            begun, self._flat = self._flat, None
+            self.end(begun)
+
+    def _write(self, index: int, begin: int, duration: int, *, ended: bool) -> None:
+        where = index << slots.THREAD_BITS | self.recorder.here().thread
+        self.recorder.ring.put(slots.head(slots.ROUND), where, int(ended), -1, begin, duration)
+        self._at_boundary()
+
+
+class Round(Decorator):
+    """One round on this worker; `index` None is the one after the last."""
+
+    __slots__ = ("_begin_ns", "_begun", "_index", "_outer", "_rounds", "ident", "number", "scope", "thread")
+
+    def __init__(self, rounds: Rounds, index: Any = None, begin_ns: int | None = None) -> None:
+        self._rounds, self._index, self._begin_ns = rounds, index, begin_ns
+
+    def __enter__(self) -> "Round":  # noqa: PYI034 - Self came with Python 3.11
+        rounds = self._rounds
+        here = rounds.recorder.here()
+        self._outer = rounds.recorder.innermost.get()
+        self.ident, self.thread, self.number = here.ident, here.thread, here.number
+        index = rounds.next if self._index is None else as_index(self._index)
+        self._begun = rounds.begin(index, monotonic_ns() if self._begin_ns is None else self._begin_ns)
+        self.scope = Scope(index << slots.THREAD_BITS)
+        rounds.recorder.innermost.set(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._rounds.recorder.innermost.set(self._outer)
+        self._rounds.end(self._begun)
+
+    def again(self) -> "Round":
+        return Round(self._rounds, self._index)
+
+
+class Step(Decorator):
+    """One optimizer step: a phase "step", and a round of its own where no round is open around it."""
+
+    __slots__ = ("_begin_ns", "_index", "_phase", "_round", "_rounds", "_template")
+
+    def __init__(self, rounds: Rounds, phase: Phase, index: Any = None, begin_ns: int | None = None) -> None:
+        self._rounds, self._template, self._index, self._begin_ns = rounds, phase, index, begin_ns
+
+    def __enter__(self) -> Phase:
+        alone = not self._rounds.open
+        self._round = Round(self._rounds, self._index, self._begin_ns) if alone else None
+        if self._round is not None:
+            self._round.__enter__()
+        self._phase = self._template.again()
+        if not alone and self._index is not None:
+            self._phase.attrs["step"] = self._index
+        return self._phase.__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self._phase.__exit__(kind, error, trace)
+        if self._round is not None:
+            self._round.__exit__(kind, error, trace)
+
+    def again(self) -> "Step":
+        return Step(self._rounds, self._template, self._index)
+
+
+def steps(items: Iterable[T], rounds: Rounds, data: Phase, step: Phase) -> Iterator[T]:
+    """Yields the items: the wait for each is a phase `data`, what is done with it a `Step`.
+
+    Where steps are rounds, a wait belongs to the round it leads to, and the last one, which ends the data, to the last.
+    """
+    iterator = iter(items)
+    while True:
+        alone = not rounds.open
+        waiting = data.again()
+        before = rounds.recorder.scope.bits
+        if alone:
+            rounds.recorder.scope.bits = rounds.next << slots.THREAD_BITS
+        with waiting:
+            try:
+                item = next(iterator)
+            except StopIteration:
+                if alone:
+                    rounds.recorder.scope.bits = before
+                    waiting.where = before | waiting.thread
+                return
+        with Step(rounds, step, begin_ns=waiting.begin):
+            yield item
+
+
+def as_index(index: Any) -> int:
+    """A round's index as a number that fits a slot; -1 for what is none."""
+    try:
+        number = int(index)
+    except (TypeError, ValueError, OverflowError):
+        return -1
+    return number if 0 <= number < MAX_INDEX else -1

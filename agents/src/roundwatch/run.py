@@ -1,0 +1,235 @@
+"""init() and Run: what a training calls. After init nothing raises into it, and nothing waits for the network."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from roundwatch import attributes, endings, opening, slots, wire
+from roundwatch.launch import Launcher
+from roundwatch.phases import Phase, Recorder, describe
+from roundwatch.ring import OWN_NUMBER, Ring
+from roundwatch.rounds import Round, Rounds, Step, as_index, steps
+from roundwatch.samplers.memory import process_memory
+
+T = TypeVar("T")
+HAND_OVER_S = 2.0
+
+
+def init(  # noqa: PLR0913 - the promise of the SDK
+    project: str,
+    *,
+    name: str | None = None,
+    run_id: str | None = None,
+    role: str = "trainer",
+    worker: str | None = None,
+    rank: int | None = None,
+    group: str | None = None,
+    rounds: int | None = None,
+    config: Any = None,
+    tags: Sequence[str] = (),
+    site: str | None = None,
+    model_bytes: int | None = None,
+    flops_per_item: float | None = None,
+    mode: str = "online",
+) -> "Run":
+    """Begins this process's part in a run of `project`; ROUNDWATCH_URL and ROUNDWATCH_TOKEN say where to send it.
+
+    `worker` is unique in the run, `group` its cohort; `rounds` is how many are planned, `model_bytes` the size of one
+    model copy, `flops_per_item` the useful model FLOPs of one training sample or token. `mode` is "online", "offline"
+    (spool only) or "disabled" (every call does nothing); ROUNDWATCH_MODE overrides it.
+    Raises ValueError or TypeError for what can be wrong: a value out of its range, a config that cannot be encoded, a
+    bad URL, a spool on a network filesystem. Nothing raises later.
+    """
+    said = opening.Said(
+        project=project,
+        name=name,
+        rounds=rounds,
+        config=config,
+        tags=tags,
+        model_bytes=model_bytes,
+        flops_per_item=flops_per_item,
+    )
+    who = {"run_id": run_id, "role": role, "worker": worker, "rank": rank, "group": group, "site": site}
+    ring, launcher, run_key = opening.begin(said, who, mode)
+    return Run(ring, launcher, run_key)
+
+
+class Run:
+    """One process's part in a run. Made by `init`; every method may be called from any thread or asyncio task."""
+
+    def __init__(self, ring: Ring, launcher: Launcher | None, run_id: str) -> None:
+        self.id = run_id
+        self._ring, self._launcher = ring, launcher
+        self._recorder = Recorder(ring)
+        self._rounds = Rounds(self._recorder, self._at_boundary)
+        self._heads: dict[Any, int] = {}
+        self._finished = ring.silent
+        if not ring.silent:
+            endings.watch(self, ring)
+            if launcher is not None:
+                launcher.look(ring.shipper_seen_ns())
+
+    def round(self, index: int | None = None) -> Round:
+        """Round `index` (default: the one after the last) on this worker. Context manager and decorator."""
+        return Round(self._rounds, index)
+
+    def next_round(self) -> None:
+        """Ends the round that the last call began, and begins the next: for the top of a flat loop."""
+        self._rounds.follow()
+
+    def step(self, index: int | None = None) -> Step:
+        """One optimizer step: a round, or a phase "step" where a round is open. Context manager and decorator."""
+        return Step(self._rounds, self.phase("step"), index)
+
+    def steps(self, iterable: Iterable[T]) -> Iterator[T]:
+        """Yields what `iterable` yields; waiting for an item is a phase "data", the loop's body a step."""
+        return steps(iterable, self._rounds, self.phase("data"), self.phase("step"))
+
+    def phase(
+        self,
+        name: str,
+        *,
+        kind: str | None = None,
+        after: str | None = None,
+        device: bool = False,
+        **attrs: Any,
+    ) -> Phase:
+        """A named interval on this worker. Context manager and decorator; `set` adds attributes before it ends.
+
+        `kind` is by name unless given; `after` names the phase of other workers that it waits for; `device` says that
+        it runs on the device. Attributes with a meaning: items (samples or tokens), nbytes, artifact, process_group,
+        seq. On an exception the phase ends as an error, and the exception passes on.
+        """
+        phase = Phase()
+        phase.recorder = self._recorder
+        phase.attrs = attrs
+        try:
+            phase.head = self._heads[name if kind is None else (name, kind)]
+        except (KeyError, TypeError):
+            phase.head = self._head(slots.START, name, kind)
+        if after is not None:
+            attrs["after"] = after
+        if device:
+            attrs["device"] = True
+        return phase
+
+    def event(self, name: str, **attrs: Any) -> None:
+        """A named instant on this worker."""
+        here = self._recorder.here()
+        head, where = slots.head(slots.EVENT, self._name(name)), here.scope.bits | here.thread
+        now = time.monotonic_ns()
+        if attrs:
+            self._ring.put_text(attributes.attributes(attrs), head, where, -1, -1, now, 0)
+        else:
+            self._ring.put(head, where, -1, -1, now, 0)
+
+    def log(self, metrics: Mapping[str, Any]) -> None:
+        """Numbers over time: each becomes a sample. What is no number is left out, and said once in the log."""
+        now = time.monotonic_ns()
+        for name, value in dict(metrics).items():
+            self._sample(str(name), "", "training", value, now)
+
+    def progress(self, done: float, total: float) -> None:
+        """How far the innermost open phase is."""
+        number = self._recorder.here().number
+        share = attributes.ratio(done, total)
+        if number >= 0 and share is not None:
+            self._ring.progress(number, share)
+
+    def record_phase(
+        self,
+        name: str,
+        start_ns: int,
+        end_ns: int,
+        *,
+        round: int,  # noqa: A002 - the word of the SDK
+        worker: str | None = None,
+        kind: str | None = None,
+        **attrs: Any,
+    ) -> None:
+        """A phase with explicit Unix times in nanoseconds, of another worker if `worker` is given: for adapters."""
+        begin, end = attributes.whole(start_ns), attributes.whole(end_ns)
+        if begin is None or end is None or end < begin:
+            endings.tell_once(f"record_phase({name!r}) without usable times is left out")
+            return
+        head = self._head(slots.END, name, kind) | 1 << slots.CLOCK_SHIFT | self._other(worker)
+        where = as_index(round) << slots.THREAD_BITS
+        text = attributes.attributes(attrs) if attrs else b""
+        self._ring.put_text(text, head, where, OWN_NUMBER, -1, begin, end - begin)
+
+    def record_sample(
+        self, metric: str, value: float, time_ns: int, *, worker: str | None = None, device: str | None = None
+    ) -> None:
+        """A sample with an explicit Unix time in nanoseconds, of another worker if `worker` is given."""
+        when = attributes.whole(time_ns)
+        if when is None:
+            endings.tell_once(f"record_sample({metric!r}) without a usable time is left out")
+            return
+        head = 1 << slots.CLOCK_SHIFT | self._other(worker)
+        self._sample(metric, "", "training", value, when, head, 0 if device is None else self._name(device))
+
+    def finish(self, state: str = "finished", *, error: BaseException | None = None) -> None:
+        """Ends this worker's part: "finished", "failed" or "killed". Later calls do nothing. Also called at exit."""
+        if self._finished:
+            return
+        self._finished = True
+        self._rounds.end_flat()
+        data = {"state": state if state in endings.STATES else "finished"}
+        if error is not None:
+            data["error"] = describe(error)
+        opening.lifecycle(self._ring, "finish", data)
+        endings.forget(self)
+        self._hand_over()
+        self._ring.close()
+
+    def _at_boundary(self) -> None:
+        """What a round's begin and end bring: the process's memory, and a look whether a shipper lives."""
+        if self._ring.silent:
+            return
+        now = time.monotonic_ns()
+        for reading in process_memory():
+            self._sample(reading.metric, reading.unit, reading.source, reading.value, now)
+        if self._launcher is not None:
+            self._launcher.look(self._ring.shipper_seen_ns())
+
+    def _sample(
+        self, metric: str, unit: str, source: str, value: Any, when: int, head: int = 0, device: int = 0
+    ) -> None:
+        number = attributes.real(value)
+        if number is None:
+            endings.tell_once(f"{metric!r} is no number and is left out")
+            return
+        name = self._ring.name(_short(metric), unit, source)
+        here = self._recorder.here()
+        self._ring.put_sample(
+            head | slots.head(slots.SAMPLE, name), here.scope.bits | here.thread, device, when, number
+        )
+
+    def _name(self, name: Any) -> int:
+        return self._ring.name(_short(name))
+
+    def _other(self, worker: str | None) -> int:
+        return 0 if worker is None else self._name(worker) << slots.OTHER_SHIFT
+
+    def _head(self, sort: int, name: Any, kind: Any) -> int:
+        text = _short(name)
+        chosen = kind if kind in wire.KIND_NUMBER else wire.kind_of(text)
+        head = slots.head(sort, self._name(text), kind=wire.KIND_NUMBER[chosen])
+        if sort == slots.START and len(self._heads) < wire.MAX_WORKERS and isinstance(name, str):
+            self._heads[name if kind is None else (name, kind)] = head
+        return head
+
+    def _hand_over(self) -> None:
+        """A ring in private memory goes with its process: waits a moment until the shipper has taken everything."""
+        if self._ring.where:
+            return
+        end, deadline = self._ring.take(), time.monotonic() + HAND_OVER_S
+        while not self._ring.taken(end) and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+
+def _short(name: Any) -> str:
+    try:
+        return str(name)[: wire.MAX_NAME_CHARS] or "(unnamed)"
+    except Exception:  # noqa: BLE001 - an object without a text of its own
+        return "(unnamed)"

@@ -1,0 +1,140 @@
+"""The spool: all streams of one destination on local disk, found again after any crash, kept below a limit."""
+
+import itertools
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from roundwatch import segments, thinning
+from roundwatch.folders import make_private
+from roundwatch.journal import Journal, Range
+from roundwatch.segments import Contents
+from roundwatch.slots import Record
+from roundwatch.streams import Stream
+
+logger = logging.getLogger("roundwatch")
+LIMIT_BYTES = 1 << 30
+STREAM_CHARS = 32
+REFUSED_BYTES = 16 << 20
+
+
+class Spool:
+    """The streams of one destination. Whoever touches a stream holds `lock`."""
+
+    def __init__(self, folder: Path, limit_bytes: int = LIMIT_BYTES) -> None:
+        self.folder = folder
+        self.lock = threading.RLock()
+        self.streams: dict[str, Stream] = {}
+        self.discarded: set[str] = set()
+        self._limit_bytes = limit_bytes
+        self._levels: dict[tuple[str, Range], int] = {}
+
+    def find(self, rings: Mapping[str, tuple[int, int]]) -> dict[str, int]:
+        """Takes up what a shipper before this one left; a stream without a ring has ended.
+
+        `rings` gives the tail of each stream that has a ring, in the ring's numbers and in the stream's. Returns the
+        ring's number at which each goes on. What cannot be understood is set aside; this never fails because of it.
+        """
+        resume = {}
+        for folder in sorted(self.folder.iterdir()) if self.folder.exists() else []:
+            if len(folder.name) != STREAM_CHARS or not folder.is_dir():
+                continue
+            try:
+                stream, at = found(folder, *rings.get(folder.name, (0, 0)))
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                self._set_aside(folder, error)
+                continue
+            self.streams[stream.id] = stream
+            resume[stream.id] = at
+            if folder.name not in rings:
+                stream.end(stream.life.last_ns)
+        return resume
+
+    def add(self, name: str, said: dict[str, Any]) -> Stream:
+        """A stream that is new here. Raises KeyError or TypeError where `said` lacks what names it."""
+        stream = self.streams[name] = Stream(self.folder / name, said)
+        return stream
+
+    def forget(self, stream: Stream) -> None:
+        """Removes a stream with all its files: everything is stored, or its run is gone."""
+        self.streams.pop(stream.id, None)
+        stream.journal.remove()
+
+    def discard(self, stream: Stream) -> None:
+        """Its run is gone on the server: nothing of it is kept, now or later."""
+        self.discarded.add(stream.id)
+        self.forget(stream)
+
+    def keep_refused(self, stream: Stream, record: Record) -> None:
+        """Sets a record aside that the server refuses, for people to look at."""
+        try:
+            path = make_private(self.folder / "refused") / f"{stream.id}.jsonl"
+            if not path.exists() or path.stat().st_size < REFUSED_BYTES:
+                fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+                with os.fdopen(fd, "a") as file:
+                    file.write(json.dumps([*record[:-2], record.text.decode(errors="replace")]) + "\n")
+        except OSError as error:
+            logger.warning("spool %s: a refused record cannot be kept (%s)", self.folder, error)
+
+    def sync(self) -> None:
+        """Makes what is in the journals survive a loss of power."""
+        for stream in list(self.streams.values()):
+            with self.lock:
+                stream.sync()
+
+    def shrink(self) -> None:
+        """Keeps the disk below the limit: drops what matters least first, of the oldest first, and counts it."""
+        with self.lock:
+            if self._bytes() <= self._limit_bytes:
+                return
+            for level, stream in itertools.product(range(len(thinning.LEVELS)), list(self.streams.values())):
+                for known in list(stream.journal.sealed):
+                    self._thin(stream, known, level)
+                    if self._bytes() <= 0.9 * self._limit_bytes:
+                        return
+
+    def _bytes(self) -> int:
+        return sum(stream.journal.size for stream in self.streams.values())
+
+    def _thin(self, stream: Stream, known: Range, level: int) -> None:
+        if self._levels.get((stream.id, known), -1) >= level:
+            return
+        self._levels[stream.id, known] = level
+        held = stream.journal.load(known)
+        records = thinning.thin(segments.whole(held.records, *known), thinning.LEVELS[level], "disk full")
+        data = stream.head() + b"".join(map(segments.record_cells, records))
+        try:
+            stream.journal.replace(known, data)
+        except OSError as error:
+            logger.warning("spool %s: cannot be made smaller (%s)", self.folder, error)
+
+    def _set_aside(self, folder: Path, error: Exception) -> None:
+        logger.warning("spool %s: not understood (%r), set aside", folder, error)
+        try:
+            aside = make_private(self.folder / "damaged")
+            folder.rename(aside / f"{folder.name}-{time.time_ns()}")
+        except OSError as problem:
+            logger.warning("spool %s: cannot be set aside either (%s)", folder, problem)
+
+
+def found(folder: Path, tail: int, number: int) -> tuple[Stream, int]:
+    """The stream that lies in a folder, and the ring's number at which it goes on (see `Stream.restore`).
+
+    Raises OSError, ValueError, KeyError or TypeError where none can be made out.
+    """
+    journal = Journal(folder)
+    left = journal.find()
+    newest_first: list[Contents] = [] if left is None else [left]
+    for known in reversed(journal.sealed):
+        if newest_first and newest_first[-1].head:
+            break
+        newest_first.append(journal.load(known))
+    said = json.loads(newest_first[-1].head) if newest_first else {}
+    stream = Stream(folder, said)
+    stream.journal = journal
+    return stream, stream.restore(said["life"], newest_first[::-1], tail=tail, number=number)

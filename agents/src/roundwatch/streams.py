@@ -1,0 +1,246 @@
+"""One stream on its way: from a ring, or made here, into a journal; sent newest first; forgotten when stored."""
+
+import itertools
+import json
+import logging
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from roundwatch import segments, slots, thinning, wire
+from roundwatch.journal import SEGMENT_BYTES, Journal
+from roundwatch.life import Life
+from roundwatch.ranges import Ranges
+from roundwatch.segments import Contents, end_of
+from roundwatch.slots import Record
+
+logger = logging.getLogger("roundwatch")
+RECENT = 1_000  # records kept in memory beside their journal: what is sent next, as a rule
+UNSAVED = 20_000  # records kept in memory where the disk takes none
+AGAIN_S = 5.0
+OURS = 60_000  # names that the shipper gives begin here: far above what a ring has room for
+IDENTITY_FIELDS = {field.name for field in fields(wire.Identity)}
+
+
+class Stream:
+    """Not safe for two threads at once: the spool's lock guards it."""
+
+    def __init__(self, folder: Path, said: dict[str, Any]) -> None:
+        self.id = folder.name
+        self.identity = wire.Identity(**{k: v for k, v in said["identity"].items() if k in IDENTITY_FIELDS})
+        self.wall_ns, self.mono_ns, self.boot = said["wall_ns"], said["mono_ns"], said["boot"]
+        self.life = Life()
+        self.pending = Ranges()
+        self.journal = Journal(folder)
+        self.alive = True  # more may come
+        self.reporting = True  # its writer has neither finished nor gone
+        self.seen_ns = 0  # when its writer was last known to live
+        self.sent_ns = 0  # when something of it was last sent
+        self._recent: deque[Record] = deque()
+        self._unsaved: list[Record] = []
+        self._ours: dict[tuple[str, ...], int] = {}
+        self._refused: dict[int, Record] = {}
+        self._retry_at = 0.0
+        self._roll = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will be recorded."""
+        return not self.alive
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended and everything is stored."""
+        return not self.alive and not self.pending
+
+    def admit(self, records: Sequence[Record], names: Iterable[tuple[int, Iterable[str]]]) -> None:
+        """Takes in what a ring gave, in its order. Never raises for want of disk."""
+        new = self.life.define(names)
+        if records or new:
+            self._keep([self.life.admit(record) for record in records], new)
+
+    def insert(self, records: Sequence[Record], names: Iterable[tuple[int, Iterable[str]]] = ()) -> None:
+        """Takes in records of the shipper's own, which get the next numbers. Never raises for want of disk."""
+        new = self.life.define(names)
+        if records or new:
+            self._keep([self.life.insert(record) for record in records], new)
+
+    def name(self, *words: str) -> int:
+        """The number of a name, or of a metric (name, unit, source), that the shipper itself uses."""
+        number = self._ours.get(words)
+        if number is None:
+            known = (at for at, said in self.life.names.items() if said == words and at >= OURS)
+            number = next(known, max(OURS - 1, *self.life.names, 0) + 1)
+            self._ours[words] = number
+            self.insert([], [(number, words)])
+        return number
+
+    def restore(self, life: dict[str, Any], following: Iterable[Contents], *, tail: int, number: int) -> int:
+        """Goes on where a shipper before this one stopped, with the snapshot of a segment and what followed it.
+
+        `tail` is the first number that its ring still holds, `number` the same in the stream's own; 0 without a ring.
+        Returns the ring's number to go on with. Raises ValueError, KeyError, TypeError.
+        """
+        self.life.restore(life)
+        for contents in following:
+            self.life.define((known, json.loads(words)) for known, words in contents.names.items())
+            for record in contents.records:
+                self.life.apply(record)
+        if number >= self.life.next:
+            # What the ring gave and the open segment lacks was damaged there; what is sealed is named with its end.
+            self.life.next, self.life.inserted = number, number - tail
+        self._seal_what_was_left()
+        return self.life.next - self.life.inserted
+
+    def end(self, at_ns: int) -> None:
+        """Its writer is gone: ends what is open, and says so. Once."""
+        if self.alive:
+            self.insert(self.life.closing(at_ns))
+            self.alive = False
+            self._guarded(lambda: self.journal.seal(self.life.next - 1))
+
+    def take(self, limit: int, text_limit: int) -> list[Record]:
+        """The newest records that wait, oldest first: at most `limit`, with at most `text_limit` bytes of text."""
+        top = self.pending.top()
+        if top is None:
+            return []
+        chosen: list[Record] = []
+        for found in self._backwards(*top):
+            record = self._refused.get(found.number, found)
+            text_limit -= len(record.text)
+            apart = chosen and end_of(record) != chosen[-1].number
+            if len(chosen) >= limit or apart or (text_limit < 0 and chosen):
+                break
+            chosen.append(record)
+        return chosen[::-1]
+
+    def acknowledge(self, first: int, last: int) -> None:
+        """The server has these on disk: they need not stay here."""
+        self.pending.remove(first, last)
+        for number in [number for number in self._refused if first <= number <= last]:
+            del self._refused[number]
+        for known in list(self.journal.sealed):
+            if not self.pending.within(*known):
+                self.journal.delete(known)
+        self._forget()
+
+    def ask_again(self, first: int, last: int) -> None:
+        """The server says that it lacks these."""
+        last = min(last, self.life.next - 1)
+        self.pending.add(max(first, 0), last)
+
+    def refuse(self, record: Record) -> None:
+        """The server will not have this record: a drop takes its place."""
+        if record.sort == slots.DROP:  # not even that: nothing can be said of it
+            self.acknowledge(record.number, end_of(record) - 1)
+            return
+        what = thinning.sort_of(record)
+        self._refused[record.number] = slots.drop(record.number, span=1, count=1, reason="refused", what=what)
+
+    def sync(self) -> None:
+        """Makes what is in the journal survive a loss of power, and tries again to save what is not."""
+        self._guarded(self.journal.sync)
+        if self._unsaved:
+            self._save_later()
+
+    def head(self) -> bytes:
+        """All that is needed to go on with this stream: the first cell of each segment."""
+        said = {
+            "stream": self.id,
+            "identity": asdict(self.identity),
+            "wall_ns": self.wall_ns,
+            "mono_ns": self.mono_ns,
+            "boot": self.boot,
+            "life": self.life.snapshot(),
+        }
+        return segments.head_cells(json.dumps(said).encode())
+
+    def _keep(self, records: list[Record], names: list[tuple[int, tuple[str, ...]]]) -> None:
+        if self._unsaved or not self._write(records, names):
+            self._unsaved += records
+            self._save_later()
+        if records:
+            self.pending.add(records[0].number, end_of(records[-1]) - 1)
+            self._recent.extend(records)
+            self._forget()
+
+    def _seal_what_was_left(self) -> None:
+        if self.journal.open_from is not None:
+            self.life.next = max(self.life.next, self.journal.open_from)
+            self.pending.add(self.journal.open_from, self.life.next - 1)
+            self.journal.seal(self.life.next - 1)
+        for known in self.journal.sealed:
+            self.pending.add(*known)
+            self.life.next = max(self.life.next, known[1] + 1)
+        self._guarded(lambda: self._begin_segment([]))
+
+    def _write(self, records: Sequence[Record], names: Iterable[tuple[int, tuple[str, ...]]]) -> bool:
+        """Appends to the journal, beginning segments as needed. False where the disk does not take it."""
+        cells = b"".join(segments.name_cells(number, json.dumps(words).encode()) for number, words in names)
+        cells += b"".join(map(segments.record_cells, records))
+        journal = self.journal
+        return self._guarded(lambda: self._begin_segment(records)) and self._guarded(lambda: journal.append(cells))
+
+    def _begin_segment(self, records: Sequence[Record]) -> None:
+        following = records[0].number if records else self.life.next
+        # After a failure a new head says again what may not have been written.
+        if self._roll or self.journal.open_bytes >= SEGMENT_BYTES:
+            self.journal.seal(following - 1)
+            self._roll = False
+        if self.journal.open_from is None:
+            self.journal.begin(following, self.head())
+
+    def _guarded(self, act: Any) -> bool:
+        try:
+            act()
+        except OSError as error:
+            if self._retry_at == 0.0:
+                logger.warning("spool %s: %s; records wait in memory", self.journal.folder, error)
+            self._retry_at = time.monotonic() + AGAIN_S
+            self._roll = True
+            return False
+        return True
+
+    def _save_later(self) -> None:
+        """Saves what only memory holds once the disk may take it again; drops the least of it where memory is full."""
+        if time.monotonic() >= self._retry_at and self._write(self._unsaved, []):
+            self._unsaved, self._retry_at = [], 0.0
+            return
+        for level in thinning.LEVELS:
+            if len(self._unsaved) <= UNSAVED:
+                return
+            self._unsaved = thinning.thin(self._unsaved, level, "disk full")
+            self._recent = deque(self._unsaved)
+
+    def _backwards(self, first: int, last: int) -> Iterable[Record]:
+        """The records of first .. last from the last on, as far as one place holds them."""
+        if self._recent and self._recent[0].number <= last:
+            source: Iterable[Record] = reversed(self._recent)
+        else:
+            source = reversed(self._stored(first, last))
+        return itertools.takewhile(
+            lambda record: end_of(record) > first,
+            itertools.dropwhile(lambda record: record.number > last, source),
+        )
+
+    def _stored(self, first: int, last: int) -> list[Record]:
+        """The records that the segment around `last` holds; a drop for numbers that are nowhere."""
+        below = first
+        for low, high in self.journal.sealed:
+            if low <= last <= high:
+                return segments.whole(self.journal.load((low, high)).records, low, high)
+            if high < last:
+                below = max(below, high + 1)
+        return [slots.drop(below, span=last - below + 1, count=last - below + 1, reason="not kept")]
+
+    def _forget(self) -> None:
+        """Lets go of records in memory that are stored, or that the journal holds too."""
+        wanted = next(iter(self.pending), (self.life.next, 0))[0]
+        saved = self._unsaved[0].number if self._unsaved else self.life.next
+        while self._recent and (
+            end_of(self._recent[0]) <= wanted or (len(self._recent) > RECENT and self._recent[0].number < saved)
+        ):
+            self._recent.popleft()

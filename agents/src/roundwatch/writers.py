@@ -1,0 +1,152 @@
+"""The training processes that a shipper serves: their rings emptied into streams, their lives watched."""
+
+import logging
+import os
+import select
+import time
+from pathlib import Path
+from typing import Any
+
+from roundwatch import readings
+from roundwatch.reader import RingReader
+from roundwatch.samplers import process_samplers
+from roundwatch.samplers.base import Sampler
+from roundwatch.slots import Record
+from roundwatch.spool import Spool
+from roundwatch.streams import Stream
+
+logger = logging.getLogger("roundwatch")
+AFTER_FINISH_NS = 60_000_000_000  # what a process keeps after its run is what detection looks for
+
+
+class Writer:
+    """One training process with its ring and its stream."""
+
+    def __init__(self, reader: RingReader, stream: Stream) -> None:
+        self.reader, self.stream = reader, stream
+        self.samplers: list[Sampler] = []
+        self._finished_ns = 0
+        self._process = _watched(pid := reader.pid())
+        if self._process is not None:
+            self.samplers = process_samplers(pid)
+
+    def drain(self) -> int:
+        """Moves what the ring holds into the stream. Returns how many records that were."""
+        self.reader.beat()
+        writing = self.reader.writing()
+        records = self.reader.read() if writing else self.reader.rest()
+        self.stream.admit(records, self.reader.names())
+        self.reader.free(self.stream.life.next)
+        now = time.monotonic_ns()
+        if writing:
+            self.stream.seen_ns = now
+        elif self.stream.life.finished and self.lives():
+            self._finished_ns = self._finished_ns or now
+            self.stream.reporting = False
+        return len(records)
+
+    def over(self) -> bool:
+        """Whether nothing more comes: the process is gone, or has finished a minute ago."""
+        if self.reader.writing():
+            return False
+        since = self._finished_ns
+        return not since or not self.lives() or time.monotonic_ns() - since > AFTER_FINISH_NS
+
+    def lives(self) -> bool:
+        """Whether the process is there, still writing or not."""
+        return self._process is not None and not select.select([self._process], [], [], 0)[0]
+
+    def sample(self, time_ns: int) -> None:
+        """Reads the process's memory and limits from outside. Raises whatever a sampler raises."""
+        if self.lives():
+            for sampler in self.samplers:
+                readings.append(self.stream, sampler.read(), time_ns)
+
+    def close(self) -> None:
+        """Ends the stream, and lets go of the ring and the process."""
+        self.stream.end(max(self.stream.seen_ns, self.stream.life.last_ns))
+        self.release(remove=True)
+
+    def release(self, *, remove: bool = False) -> None:
+        """Lets go of the ring and the process; with `remove` the ring is gone for good."""
+        self.reader.close(remove=remove)
+        if self._process is not None:
+            os.close(self._process)
+
+
+class Writers:
+    """All training processes of one destination. Whoever calls holds the spool's lock."""
+
+    def __init__(self, folder: Path, spool: Spool, boot: str) -> None:
+        self._folder, self._spool, self._boot = folder, spool, boot
+        self.all: dict[str, Writer] = {}
+
+    def open_rings(self) -> dict[str, RingReader]:
+        """The rings that are not served yet; what is no ring is set aside."""
+        found = {}
+        for path in sorted(self._folder.glob("*.ring")):
+            if path.stem not in self.all:
+                try:
+                    found[path.stem] = RingReader(path)
+                except FileNotFoundError:  # a ring in the memory of a process that is gone
+                    path.unlink(missing_ok=True)
+                except (OSError, ValueError) as error:
+                    logger.warning("%s is set aside: %r", path, error)
+                    path.rename(path.with_suffix(".bad"))
+        return found
+
+    def serve(self, name: str, reader: RingReader, resume: int | None = None) -> None:
+        """Begins with a ring, at its number `resume` where its stream was known before."""
+        stream = self._spool.streams.get(name)
+        try:
+            if stream is None:
+                stream = self._spool.add(name, _said(reader.said, self._boot))
+            self.all[name] = Writer(reader, stream)
+        except (KeyError, TypeError, AttributeError) as error:
+            logger.warning("%s is set aside: %r", reader.path, error)
+            reader.close()
+            reader.path.rename(reader.path.with_suffix(".bad"))
+            return
+        if resume is not None:
+            reader.next = max(reader.next, resume)
+
+    def look(self) -> int:
+        """Takes up new rings, empties all, ends what is over. Returns how many records came."""
+        for name, reader in self.open_rings().items():
+            self.serve(name, reader)
+        count = 0
+        for name, writer in list(self.all.items()):
+            if name in self._spool.discarded:
+                self._discard(name, writer)
+                continue
+            count += writer.drain()
+            if writer.over():
+                writer.close()
+                del self.all[name]
+                count += 1
+        return count
+
+    def progress(self, name: str, begun: Record) -> float | None:
+        """How far an open phase is, where its process said so."""
+        writer = self.all.get(name)
+        return None if writer is None else writer.reader.progress(begun.number - begun.inserted)
+
+    def _discard(self, name: str, writer: Writer) -> None:
+        """Its run is gone on the server: the ring is emptied unread until its process ends."""
+        writer.reader.order_silence()
+        writer.reader.beat()
+        if not writer.reader.writing():
+            writer.release(remove=True)
+            del self.all[name]
+
+
+def _said(said: dict[str, Any], boot: str) -> dict[str, Any]:
+    return readings.said_of(said["identity"], boot, said["wall_ns"], said["mono_ns"])
+
+
+def _watched(pid: int) -> int | None:
+    """A descriptor that tells when a process ends; None where there is none to watch."""
+    try:
+        return os.pidfd_open(pid) if pid else None
+    except OSError:
+        return None
