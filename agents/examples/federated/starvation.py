@@ -13,10 +13,10 @@ from typing import Protocol, TypeVar
 from roundwatch.samplers import hierarchy
 from roundwatch.samplers.base import Paths
 
-SHARE = 0.06  # of one CPU
+SHARE = 0.07  # of one CPU
 PERIOD_US = 100_000
 PREFIX = "roundwatch-demo-"
-NICENESS = 12  # leaves 6 % to it beside one busy neighbour: the kernel's weights are 1024 and 70
+NICENESS = 11  # leaves 8 % to it beside one busy neighbour: the kernel's weights are 1024 and 87
 BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
 
 Result = TypeVar("Result")

@@ -48,6 +48,8 @@ def reason(error: Exception) -> str:
     """Why something could not be read, in words for people: "/proc/stat: Permission denied"."""
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, KeyError):
+        return f"the kernel's file has no line {error.args[0]!r}"
     return f"not in the form that is known ({error!r})"
 
 

@@ -1,0 +1,169 @@
+"""Limits of cgroups, version 1 and 2, in containers and on hosts, and throttling under them."""
+
+from pathlib import Path
+
+import pytest
+
+from roundwatch.samplers.cgroup import CgroupSampler, count_cpus
+from tests.agents.fakes.kernel import MIB, Kernel, values
+
+V2 = "/sys/fs/cgroup"
+GONE_WITHOUT_LIMITS = {
+    "cgroup_memory_limit_bytes",
+    "cgroup_cpu_quota_cpus",
+    "cgroup_cpu_throttled_ratio",
+    "cgroup_cpu_throttled_seconds_total",
+}
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Kernel:
+    made = Kernel(tmp_path)
+    made.process("self", cpus="0-31")
+    return made
+
+
+def version_2(kernel: Kernel, group: str, *, limit: str = "max", cpu: str = "max 100000", throttled: int = 0) -> None:
+    """One group of version 2 with 100 MiB anonymous, 10 MiB shared, 300 MiB charged."""
+    folder = f"fs/cgroup/{group}".rstrip("/")
+    kernel.sys(f"{folder}/memory.stat", f"anon {100 * MIB}\nfile {190 * MIB}\nshmem {10 * MIB}\n")
+    kernel.sys(f"{folder}/memory.current", f"{300 * MIB}\n")
+    kernel.sys(f"{folder}/memory.max", f"{limit}\n")
+    kernel.sys(f"{folder}/cpu.max", f"{cpu}\n")
+    kernel.sys(
+        f"{folder}/cpu.stat", f"usage_usec 5\nnr_periods 100\nnr_throttled {throttled}\nthrottled_usec 2500000\n"
+    )
+
+
+def version_1(kernel: Kernel, group: str, *, limit: int = 9223372036854771712, quota: int = -1) -> None:
+    """One group of version 1, the same sizes."""
+    memory, cpu = f"fs/cgroup/memory/{group}".rstrip("/"), f"fs/cgroup/cpu,cpuacct/{group}".rstrip("/")
+    kernel.sys(f"{memory}/memory.stat", f"rss 1\ntotal_rss {100 * MIB}\ntotal_shmem {10 * MIB}\ntotal_cache 7\n")
+    kernel.sys(f"{memory}/memory.usage_in_bytes", f"{300 * MIB}\n")
+    kernel.sys(f"{memory}/memory.limit_in_bytes", f"{limit}\n")
+    kernel.sys(f"{cpu}/cpu.cfs_quota_us", f"{quota}\n")
+    kernel.sys(f"{cpu}/cpu.cfs_period_us", "100000\n")
+    kernel.sys(f"{cpu}/cpu.stat", "nr_periods 100\nnr_throttled 40\nthrottled_time 2500000000\n")
+
+
+def test_a_limited_container_of_version_2(kernel: Kernel) -> None:
+    kernel.proc("self/cgroup", "0::/\n")
+    kernel.mounts(f"/ {V2} cgroup2 nsdelegate")
+    version_2(kernel, "", limit=str(512 * MIB), cpu="600000 100000", throttled=40)
+    sampler = CgroupSampler(kernel.paths)
+    assert values(sampler.read()) == {
+        "cgroup_memory_bytes": 110 * MIB,
+        "cgroup_memory_shared_bytes": 10 * MIB,
+        "cgroup_memory_current_bytes": 300 * MIB,
+        "cgroup_memory_limit_bytes": 512 * MIB,
+        "cgroup_cpu_quota_cpus": 6.0,
+        "cgroup_cpu_throttled_seconds_total": 2.5,
+        "visible_cpus": 32,
+    }
+    assert set(sampler.absent) == {"cgroup_cpu_throttled_ratio"}
+
+
+def test_a_limited_container_of_version_1(kernel: Kernel) -> None:
+    kernel.proc("self/cgroup", "9:memory:/docker/abc\n4:cpu,cpuacct:/docker/abc\n1:name=systemd:/docker/abc\n0::/\n")
+    kernel.mounts(
+        "/docker/abc /sys/fs/cgroup/memory cgroup memory",
+        "/docker/abc /sys/fs/cgroup/cpu,cpuacct cgroup cpu,cpuacct",
+        "/ /sys/fs/cgroup/unified cgroup2 nsdelegate",
+    )
+    version_1(kernel, "", limit=512 * MIB, quota=600_000)
+    found = values(CgroupSampler(kernel.paths).read())
+    assert found["cgroup_memory_bytes"] == 110 * MIB
+    assert found["cgroup_memory_limit_bytes"] == 512 * MIB
+    assert found["cgroup_cpu_quota_cpus"] == 6.0
+    assert found["cgroup_cpu_throttled_seconds_total"] == 2.5
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_without_limits_use_is_told_and_limits_are_absent(kernel: Kernel, version: int) -> None:
+    if version == 2:
+        kernel.proc("self/cgroup", "0::/user.slice\n")
+        kernel.mounts(f"/ {V2} cgroup2 rw")
+        version_2(kernel, "user.slice")
+    else:
+        kernel.proc("self/cgroup", "9:memory:/\n4:cpu,cpuacct:/\n")
+        kernel.mounts("/ /sys/fs/cgroup/memory cgroup memory", "/ /sys/fs/cgroup/cpu,cpuacct cgroup cpu,cpuacct")
+        version_1(kernel, "")
+    sampler = CgroupSampler(kernel.paths)
+    found = values(sampler.read())
+    assert found["cgroup_memory_bytes"] == 110 * MIB
+    assert found.keys().isdisjoint(GONE_WITHOUT_LIMITS)
+    assert set(sampler.absent) == GONE_WITHOUT_LIMITS
+
+
+def test_the_tightest_limit_above_the_process_decides(kernel: Kernel) -> None:
+    kernel.proc("self/cgroup", "0::/pod/container\n")
+    kernel.mounts(f"/ {V2} cgroup2 rw")
+    kernel.sys("fs/cgroup/cgroup.procs", "")
+    version_2(kernel, "pod", limit=str(400 * MIB), cpu="200000 100000")
+    version_2(kernel, "pod/container", limit=str(900 * MIB), cpu="max 100000")
+    kernel.sys("fs/cgroup/pod/memory.stat", f"anon {200 * MIB}\nshmem 0\n")
+    found = values(CgroupSampler(kernel.paths).read())
+    assert found["cgroup_memory_limit_bytes"] == 400 * MIB
+    assert found["cgroup_memory_bytes"] == 200 * MIB, "what counts against that limit"
+    assert found["cgroup_cpu_quota_cpus"] == 2.0
+
+
+def test_throttling_is_the_share_of_periods_between_readings(kernel: Kernel) -> None:
+    kernel.proc("self/cgroup", "0::/\n")
+    kernel.mounts(f"/ {V2} cgroup2 rw")
+    version_2(kernel, "", cpu="50000 100000")
+    sampler = CgroupSampler(kernel.paths)
+    sampler.read()
+    kernel.sys("fs/cgroup/cpu.stat", "nr_periods 120\nnr_throttled 15\nthrottled_usec 4000000\n")
+    found = values(sampler.read())
+    assert found["cgroup_cpu_throttled_ratio"] == 0.75
+    assert found["cgroup_cpu_throttled_seconds_total"] == 4.0
+
+
+def test_a_process_that_moved_to_another_group_is_not_compared_with_the_old_one(kernel: Kernel) -> None:
+    kernel.mounts(f"/ {V2} cgroup2 rw")
+    version_2(kernel, "before", cpu="50000 100000")
+    version_2(kernel, "after", cpu="50000 100000", throttled=90)
+    kernel.proc("self/cgroup", "0::/before\n")
+    sampler = CgroupSampler(kernel.paths)
+    sampler.read()
+    kernel.proc("self/cgroup", "0::/after\n")
+    assert "cgroup_cpu_throttled_ratio" not in values(sampler.read())
+
+
+def test_another_process_has_its_own_group_and_its_source_says_so(kernel: Kernel) -> None:
+    kernel.mounts(f"/ {V2} cgroup2 rw")
+    version_2(kernel, "training", cpu="50000 100000")
+    kernel.proc("self/cgroup", "0::/\n")
+    kernel.proc("77/cgroup", "0::/training\n")
+    kernel.process(77, cpus="0,2-3")
+    readings = CgroupSampler(kernel.paths, 77, source="process").read()
+    assert values(readings)["cgroup_cpu_quota_cpus"] == 0.5
+    assert values(readings)["visible_cpus"] == 3
+    assert {reading.source for reading in readings} == {"process"}
+
+
+def test_a_stat_file_without_its_lines_is_absent_with_a_reason(kernel: Kernel) -> None:
+    kernel.proc("self/cgroup", "0::/\n")
+    kernel.mounts(f"/ {V2} cgroup2 rw")
+    version_2(kernel, "", cpu="50000 100000")
+    kernel.sys("fs/cgroup/memory.stat", "file 5\n")
+    kernel.sys("fs/cgroup/cpu.stat", "usage_usec 5\n")
+    sampler = CgroupSampler(kernel.paths)
+    assert values(sampler.read()) == {"cgroup_cpu_quota_cpus": 0.5, "visible_cpus": 32}
+    assert "anon" in sampler.absent["cgroup_memory_bytes"]
+    assert "throttled_usec" in sampler.absent["cgroup_cpu_throttled_ratio"]
+
+
+@pytest.mark.parametrize("group", ["/../../etc", "/gone", "/"])
+def test_a_group_that_cannot_be_seen_falls_back_to_the_mount(kernel: Kernel, group: str) -> None:
+    kernel.proc("self/cgroup", f"0::{group}\n")
+    kernel.mounts(f"/ {V2} cgroup2 rw")
+    version_2(kernel, "", limit=str(512 * MIB))
+    assert values(CgroupSampler(kernel.paths).read())["cgroup_memory_limit_bytes"] == 512 * MIB
+
+
+def test_cpu_lists_are_counted() -> None:
+    assert [count_cpus(text) for text in ("0", "0-3", "0-3,8", " 1,3,5-6\n")] == [1, 4, 5, 4]
+    with pytest.raises(ValueError, match="invalid"):
+        count_cpus("")
