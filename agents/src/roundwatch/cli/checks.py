@@ -1,0 +1,126 @@
+"""What doctor looks at on this host: identity, places to keep records, CPU limits, samplers."""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from roundwatch import folders, identity
+from roundwatch.samplers import host_samplers
+from roundwatch.samplers.base import Paths, Reading
+from roundwatch.samplers.cgroup import CgroupSampler
+from roundwatch.samplers.memory import process_memory
+
+MIN_RING_BYTES = 64 << 20
+MIN_SPOOL_BYTES = 1 << 30
+RATE_S = 0.5
+# What numeric libraries take their number of threads from, before they count the visible CPUs.
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One finding. `mark` is ok, warn, bad (records are not kept or do not arrive) or none (not there to be had)."""
+
+    mark: str
+    subject: str
+    text: str
+
+
+def identity_lines() -> Iterator[Line]:
+    """Run, worker and machine as `init` without arguments would find them."""
+    found = identity.find()
+    if found.run_id is None:
+        yield Line("ok", "run", "no launcher tells one: each start is a run of its own, unless init gets a run_id")
+    else:
+        yield Line("ok", "run", f"{found.run_id} ({'told by the launcher' if found.run_found else 'set'})")
+    ranked = "" if found.rank is None else f", rank {found.rank} of {found.world_size or '?'}"
+    yield Line("ok", "worker", found.worker + ranked)
+    yield Line("ok", "machine", f"{found.machine} (made from the kernel's boot id), host {found.host}")
+    if found.site is not None:
+        yield Line("ok", "site", found.site)
+
+
+def storage_lines() -> Iterator[Line]:
+    """Whether a killed process loses anything, and whether there is a disk for what cannot be sent yet."""
+    tmpfs = folders.tmpfs()
+    if tmpfs is None:
+        yield Line("warn", "rings", "no writable tmpfs: SIGKILL safety is off, a killed process loses its last records")
+    else:
+        yield _room(
+            "rings", str(tmpfs), MIN_RING_BYTES, "a killed process loses nothing", "SIGKILL safety is off when full"
+        )
+    try:
+        spool = folders.spool(os.environ.get("ROUNDWATCH_SPOOL", ""))
+        folders.make_private(spool)
+    except (OSError, ValueError) as error:
+        yield Line("bad", "spool", f"cannot be used: {error}")
+        return
+    kind = folders.filesystem(spool) or "unknown filesystem"
+    yield _room("spool", str(spool), MIN_SPOOL_BYTES, f"on {kind}", "what the server cannot take is soon dropped")
+    waiting = sum(file.stat().st_size for file in spool.rglob("*") if file.is_file())
+    yield Line("ok", "waiting in the spool", _bytes(waiting))
+
+
+def _room(subject: str, folder: str, least: int, good: str, poor: str) -> Line:
+    free = shutil.disk_usage(folder).free
+    mark, text = ("ok", good) if free >= least else ("warn", poor)
+    return Line(mark, subject, f"{folder}, {_bytes(free)} free: {text}")
+
+
+def cpu_lines() -> Iterator[Line]:
+    """The quota beside the number of threads that software will start."""
+    readings = {reading.metric: reading.value for reading in CgroupSampler(Paths()).read()}
+    visible = readings.get("visible_cpus", float(os.cpu_count() or 1))
+    set_to = next((name for name in THREADS if os.environ.get(name, "").isdigit()), None)
+    threads = float(os.environ[set_to]) if set_to else visible
+    what = f"{visible:.0f} visible, {threads:.0f} threads by {set_to or 'the visible CPUs'}"
+    quota = readings.get("cgroup_cpu_quota_cpus")
+    if quota is None:
+        yield Line("ok", "quota", f"none is set; CPUs: {what}")
+    elif threads > quota:
+        advice = f"set OMP_NUM_THREADS={max(1, int(quota))}, or raise the quota"
+        yield Line("warn", "quota", f"{quota:g} CPUs, but {what}: they throttle each other; {advice}")
+    else:
+        yield Line("ok", "quota", f"{quota:g} CPUs; {what}")
+
+
+def sample_lines() -> Iterator[Line]:
+    """Each metric with its value now, or the reason why there is none."""
+    samplers = host_samplers()
+    for sampler in samplers:
+        list(sampler.read())
+    time.sleep(RATE_S)  # rates need two readings
+    for sampler in samplers:
+        for reading in sampler.read():
+            yield Line("ok", _subject(reading), _value(reading))
+        for metric, why in sampler.absent.items():
+            yield Line("none", metric, f"not collected: {why}")
+    own = process_memory()
+    for reading in own:
+        yield Line("ok", _subject(reading), f"{_value(reading)} (of this process; of a training at each round)")
+    if not own:
+        yield Line("none", "process_memory_bytes", "not collected: the kernel does not tell RssAnon and RssShmem")
+
+
+def _subject(reading: Reading) -> str:
+    return reading.metric if reading.device is None else f"{reading.metric} {reading.device}"
+
+
+def _value(reading: Reading) -> str:
+    if reading.unit == "bytes":
+        return _bytes(reading.value)
+    if reading.unit == "bytes/s":
+        return f"{_bytes(reading.value)}/s"
+    if reading.unit == "ratio":
+        return f"{reading.value:.1%}"
+    return f"{reading.value:g} {reading.unit}".strip()
+
+
+def _bytes(value: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{value:.4g} {unit}"
+        value /= 1024
+    return f"{value:.4g} TiB"

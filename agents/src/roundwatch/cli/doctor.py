@@ -1,0 +1,38 @@
+"""`roundwatch doctor`: what is collected here, what is not and why, and whether it arrives."""
+
+import platform
+import sys
+from collections.abc import Callable, Iterable, Sequence
+
+from roundwatch.cli import checks, options, server
+from roundwatch.cli.checks import Line
+from roundwatch.cli.version import version
+
+SECTIONS: tuple[tuple[str, Callable[[], Iterable[Line]]], ...] = (
+    ("Who this process is", checks.identity_lines),
+    ("Keeping records", checks.storage_lines),
+    ("Reaching the server", server.lines),
+    ("CPU limits", checks.cpu_lines),
+    ("Samples", checks.sample_lines),
+)
+MARKS = {"ok": "32", "warn": "33", "bad": "31", "none": "2"}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Prints what it finds; 1 where something keeps records from being kept or from arriving."""
+    parser = options.parser("doctor", __doc__ or "")
+    options.add_destination(parser)
+    options.apply_destination(parser.parse_args(arguments), parser)
+    print(f"roundwatch {version()}, Python {platform.python_version()}, {platform.system()} {platform.release()}")
+    bad = False
+    for title, find in SECTIONS:
+        print(f"\n{title}")
+        for line in find():
+            bad = bad or line.mark == "bad"
+            print(f"  {_coloured(line.mark)} {line.subject:<36} {line.text}", flush=True)
+    return 1 if bad else 0
+
+
+def _coloured(mark: str) -> str:
+    text = f"{mark if mark != 'none' else '-':<5}"
+    return f"\033[{MARKS[mark]}m{text}\033[0m" if sys.stdout.isatty() else text

@@ -1,0 +1,35 @@
+"""Options that several commands share. Each sets the environment variable that the package reads anyway."""
+
+import argparse
+import os
+from pathlib import Path
+
+
+def parser(command: str, description: str) -> argparse.ArgumentParser:
+    """The parser of `roundwatch <command>`."""
+    return argparse.ArgumentParser(prog=f"roundwatch {command}", description=description)
+
+
+def add_destination(to: argparse.ArgumentParser) -> None:
+    """Where to ship to, and where the spool is."""
+    to.add_argument("--url", metavar="URL", help="the server (default: ROUNDWATCH_URL)")
+    to.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="a file with the token (default: ROUNDWATCH_TOKEN); as an option it could be seen by others",
+    )
+    to.add_argument("--spool", metavar="DIR", help="the spool folder (default: ROUNDWATCH_SPOOL)")
+
+
+def apply_destination(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    """Puts the chosen destination into this process's environment; leaves with code 2 where it cannot be read."""
+    if given.url is not None:
+        os.environ["ROUNDWATCH_URL"] = given.url
+    if given.spool is not None:
+        os.environ["ROUNDWATCH_SPOOL"] = given.spool
+    if given.token_file is not None:
+        try:
+            os.environ["ROUNDWATCH_TOKEN"] = given.token_file.read_text().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            parser.error(f"the token file cannot be read: {error}")

@@ -1,0 +1,92 @@
+"""`roundwatch run -- CMD`: one run id for all processes of CMD, an agent beside it, and its exit code."""
+
+import argparse
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from types import FrameType
+
+from roundwatch.cli import options
+
+NOT_FOUND, NOT_RUNNABLE = 127, 126
+DRAIN_S = 10.0
+PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the command; returns its exit code, 128 + n if signal n ended it, 126 or 127 if it could not start."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    command = given.command[1:] if given.command[:1] == ["--"] else given.command
+    if not command:
+        parser.error("there is no command after --")
+    options.apply_destination(given, parser)
+    _set_identity(given)
+    agent = None if os.environ.get("ROUNDWATCH_MODE") == "disabled" else _start_agent()
+    try:
+        return _run(command)
+    finally:
+        if agent is not None:
+            _stop_agent(agent)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = options.parser("run", __doc__ or "")
+    options.add_destination(parser)
+    parser.add_argument("--run-id", metavar="ID", help="the run's id (default: the launcher's, else a new one)")
+    parser.add_argument("--worker", metavar="NAME", help="this worker's name, for a command of a single process")
+    parser.add_argument("--site", metavar="NAME", help="where this host is")
+    parser.add_argument("--mode", choices=("online", "offline", "disabled"), help="how the command records")
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD", help="the command and its arguments")
+    return parser
+
+
+def _set_identity(given: argparse.Namespace) -> None:
+    """What the command's processes find in their environment. The launch id counts only where no launcher has one."""
+    for name in ("run_id", "worker", "site", "mode"):
+        value = getattr(given, name)
+        if value is not None:
+            os.environ[f"ROUNDWATCH_{name.upper()}"] = value
+    os.environ.setdefault("ROUNDWATCH_LAUNCH_ID", f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}")
+
+
+def _start_agent() -> subprocess.Popen[bytes]:
+    """A shipper for as long as the command runs; where this host's agent is at work already, it ends by itself."""
+    environment = dict(os.environ)
+    if environment.get("ROUNDWATCH_MODE") == "offline":
+        environment.pop("ROUNDWATCH_URL", None)
+    command = [sys.executable, "-m", "roundwatch.shipper"]
+    # In a session of its own, so that a terminal's Ctrl-C leaves it to ship what the command still records.
+    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
+
+
+def _stop_agent(agent: subprocess.Popen[bytes]) -> None:
+    """Lets it ship what is left: in a container nobody else would after us."""
+    agent.terminate()
+    try:
+        agent.wait(DRAIN_S)
+    except subprocess.TimeoutExpired:
+        agent.kill()
+        agent.wait()
+
+
+def _run(command: Sequence[str]) -> int:
+    try:
+        process = subprocess.Popen(command)
+    except OSError as error:
+        print(f"roundwatch run: {command[0]}: {error.strerror}", file=sys.stderr)
+        return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        # A terminal's Ctrl-C goes to the command as well; twice would cut its own ending short.
+        if number != signal.SIGINT or not sys.stdin.isatty():
+            process.send_signal(number)
+
+    for number in PASSED_ON:
+        signal.signal(number, pass_on)
+    code = process.wait()
+    return code if code >= 0 else 128 - code
