@@ -46,7 +46,6 @@ def connect(request: HttpRequest) -> HttpResponse:
             text = tokens.issue(team, form.cleaned_data["name"], form.cleaned_data["scopes"])
             form = TokenForm()
     context = {
-        "section": "runs",
         "team": team,
         "allowed": allowed,
         "form": form,

@@ -25,12 +25,12 @@ class RunFilter(django_filters.FilterSet):  # type: ignore[misc]
         widget=forms.TextInput(_SEARCH),
     )
     project = django_filters.CharFilter(widget=forms.Select())
-    state = django_filters.ChoiceFilter(choices=RunState, empty_label="any")
+    state = django_filters.ChoiceFilter(choices=[(state, state) for state in RunState.values], empty_label="any")
     findings = django_filters.ChoiceFilter(choices=[("open", "open")], method="finding", empty_label="any")
 
     class Meta:
         model = Run
-        fields = ("project", "state")
+        fields = ("q", "project", "state", "findings")
 
     def __init__(self, data: QueryDict, *, queryset: QuerySet[Run], projects: list[str]) -> None:
         super().__init__(data, queryset=queryset)

@@ -48,7 +48,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
     version = sha256(f"{part}{totals}".encode()).hexdigest()[:16]
     context = {"team": team, "totals": totals, "part": part, "version": version, "url": url}
     if not request.htmx:  # type: ignore[attr-defined]
-        return render(request, "runs/list.html", context | {"section": "runs", "filters": filters})
+        return render(request, "runs/list.html", context | {"filters": filters})
     if request.GET.get("seen") == version:
         return HttpResponse(status=204)
     response = render(request, "runs/live_part.html", context | {"oob": True})
