@@ -10,5 +10,5 @@ class ProjectConfig(AppConfig):
     label = "project"
 
     def ready(self) -> None:
-        """Register the checks."""
-        from dashboard.project import checks  # noqa: F401, PLC0415 - registers on import, needs loaded apps
+        """Register the checks, and make our Celery application the one that tasks are sent through."""
+        from dashboard.project import celery, checks  # noqa: F401, PLC0415 - register on import, need loaded apps

@@ -1,0 +1,216 @@
+"""What detection needs of a closed round: its spans and trainers, and the windows of rounds before it."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from ingest.detection.facts import Baseline, History, Ints, Spans, Worker
+from ingest.detection.windows import TYPICAL_OF, WARMUP_ROUNDS, Past, first_of, size_of, windows
+from ingest.models import Finding, PhaseName, Round
+from ingest.models.findings import FindingState
+from ingest.queries.fixed_rows import read_columns
+
+_WINDOWS = 20  # before the judged one
+_LEAST_WINDOWS = 6
+# Parts of rounds that one judgement looks back on: a thousand workers' history is shortened, not their service.
+_MOST_PARTS = 60_000
+
+# What attributes say in numbers; training code may write anything there.
+_AMOUNT = """coalesce(CASE WHEN jsonb_typeof(p.attrs->'{0}') = 'number'
+    THEN CASE WHEN (p.attrs->'{0}')::numeric BETWEEN 0 AND 1e18 THEN (p.attrs->'{0}')::float8 END END, 'NaN')"""
+_SPANS = f"""
+SELECT w.index::int8, s.index::int8, p.start_number, p.parent, p.thread::int8, p.name_index::int8, p.kind::int8,
+       p.round::int8, p.begin_ns, p.end_ns, coalesce(p.error_ns, -1),
+       CASE WHEN p.attrs ? 'after' THEN coalesce((
+           SELECT min(n.index) FROM ingest_phasename n WHERE n.run_id = p.run_id AND n.name = p.attrs->>'after'
+       ), -1) ELSE -1 END::int8, {_AMOUNT.format("items")}, {_AMOUNT.format("nbytes")}
+FROM ingest_phase p
+JOIN ingest_round r ON r.id = ANY(%s) AND r.index = p.round
+JOIN ingest_workerround part ON part.round_id = r.id AND part.stream_id = p.stream_id AND part.worker_id = p.worker_id
+JOIN ingest_stream s ON s.id = p.stream_id
+JOIN ingest_worker w ON w.id = p.worker_id
+WHERE p.run_id = %s AND p.round BETWEEN %s AND %s
+"""  # noqa: S608 - only names of our own are put in
+_TYPES = {
+    **dict.fromkeys(
+        ("lane", "attempt", "start", "parent", "thread", "name", "kind", "round", "begin_ns", "end_ns", "error_ns",
+         "after"), "int8",
+    ),
+    "items": "float8",
+    "nbytes": "float8",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Closed:
+    """A closed round as it is to be judged; `version` is that of the data read here, `newest` its generation's rank."""
+
+    id: int
+    version: int
+    newest: bool
+    begin_ns: int
+    end_ns: int
+    trainers: Ints
+    spans: Spans
+
+
+def closed(run_id: UUID, index: int, generation: int) -> Closed | None:
+    """The round with its spans; None where it is not there (any more) or has been reopened."""
+    row = Round.objects.filter(run_id=run_id, index=index, generation=generation, closed=True).first()
+    if row is None or row.end_ns is None:
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT DISTINCT w.index FROM ingest_workerround part JOIN ingest_worker w ON w.id = part.worker_id
+               WHERE part.round_id = %s AND w.role = 'trainer'""",
+            [row.pk],
+        )
+        trainers = np.array([lane for (lane,) in cursor.fetchall()], np.int64)
+        spans = _spans(cursor, run_id, [row.pk], index, index)
+    return Closed(
+        id=row.pk, version=row.data_version, newest=not _has_newer(run_id, index, generation), begin_ns=row.begin_ns,
+        end_ns=row.end_ns, trainers=trainers, spans=spans,
+    )  # fmt: skip
+
+
+def window_of(run_id: UUID, index: int) -> int | None:
+    """The last round of the window that round `index` is judged in; None while that window is not complete."""
+    size = size_of([one.wall_s for one in _past(run_id, index, TYPICAL_OF)])
+    first = first_of(index, size)
+    members = _past(run_id, first + size - 1, size)
+    if any(one.index >= first and not one.closed for one in members) or not members:
+        return None
+    return first + size - 1 if _reached(run_id, first + size - 1) else None
+
+
+def newest_window(run_id: UUID) -> int | None:
+    """The last round of the newest complete window of the run; None where there is none."""
+    newest = Round.objects.filter(run_id=run_id, closed=True).order_by("-index").values_list("index", flat=True).first()
+    if newest is None:
+        return None
+    whole = window_of(run_id, newest)
+    if whole is not None:
+        return whole
+    size = size_of([one.wall_s for one in _past(run_id, newest, TYPICAL_OF)])
+    before = first_of(newest, size) - 1
+    return before if before >= 0 else None
+
+
+def history(run_id: UUID, last: int) -> History:
+    """The window that ends with round `last`, after those before it, each round in its newest closed generation."""
+    size = size_of([one.wall_s for one in _past(run_id, last, TYPICAL_OF)])
+    parts = max(1, _parts_of(run_id, last))
+    known = max(_LEAST_WINDOWS, min(_WINDOWS, _MOST_PARTS // (parts * size)))
+    warmup = max(WARMUP_ROUNDS, size) if size > 1 else 1
+    rows = [one for one in _past(run_id, last, (known + 1) * size + warmup) if one.closed]
+    with connection.cursor() as cursor:
+        begun = _begun(cursor, [one.id for one in rows])
+        older = bool(rows) and Round.objects.filter(run_id=run_id, index__lt=rows[0].index).exists()
+        past = [
+            Past(index=one.index, begin_ns=one.begin_ns, end_ns=one.end_ns, begun=begun.get(one.id, {}))
+            for one in rows
+            if one.end_ns is not None
+        ]
+        found = windows(past, size, older=older)[-known - 1 :]
+        indexes = {index for window in found for index in window.rounds}
+        ids = [one.id for one in rows if one.index in indexes]
+        spans = _spans(cursor, run_id, ids, min(indexes, default=0), max(indexes, default=-1))
+        members = _workers(cursor, run_id)
+    return History(workers=members, windows=found, spans=spans, baselines=_baselines(run_id, members))
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    id: int
+    index: int
+    begin_ns: int
+    end_ns: int | None
+    closed: bool
+
+    @property
+    def wall_s(self) -> float:
+        return ((self.end_ns or self.begin_ns) - self.begin_ns) / 1e9
+
+
+def _past(run_id: UUID, upto: int, count: int) -> list[_Row]:
+    """The newest generation of the `count` last rounds up to `upto`, oldest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT DISTINCT ON (index) id, index, begin_ns, end_ns, closed FROM ingest_round
+               WHERE run_id = %s AND index <= %s ORDER BY index DESC, generation DESC LIMIT %s""",
+            [run_id, upto, count],
+        )
+        return [_Row(*row) for row in reversed(cursor.fetchall())]
+
+
+def _reached(run_id: UUID, index: int) -> bool:
+    return Round.objects.filter(run_id=run_id, index__gte=index, closed=True).exists()
+
+
+def _has_newer(run_id: UUID, index: int, generation: int) -> bool:
+    return Round.objects.filter(run_id=run_id, index=index, generation__gt=generation).exists()
+
+
+def _parts_of(run_id: UUID, index: int) -> int:
+    newest = Round.objects.filter(run_id=run_id, index=index).order_by("-generation").first()
+    return newest.parts.count() if newest else 0
+
+
+def _begun(cursor: CursorWrapper, rounds: Sequence[int]) -> dict[int, dict[int, tuple[int, int]]]:
+    """For each round the attempts that took part: {attempt: (lane, its begin)}."""
+    cursor.execute(
+        """SELECT part.round_id, s.index, w.index, min(part.begin_ns) FROM ingest_workerround part
+           JOIN ingest_stream s ON s.id = part.stream_id JOIN ingest_worker w ON w.id = part.worker_id
+           WHERE part.round_id = ANY(%s) GROUP BY part.round_id, s.index, w.index""",
+        [list(rounds)],
+    )
+    found: dict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
+    for round_id, attempt, lane, begin_ns in cursor.fetchall():
+        # An attempt that also speaks for others (a replay) has one entry for each of them.
+        found[round_id][attempt << 32 | lane] = (lane, begin_ns)
+    return found
+
+
+def _spans(cursor: CursorWrapper, run_id: UUID, rounds: Sequence[int], least: int, most: int) -> Spans:
+    columns = read_columns(cursor, _SPANS, [list(rounds), run_id, least, most], _TYPES)
+    names = dict(PhaseName.objects.filter(run_id=run_id).values_list("index", "name"))
+    # A name that has several kinds has as many indices; to detection it is one name.
+    distinct = tuple(dict.fromkeys(names.values()))
+    place = {name: at for at, name in enumerate(distinct)}
+    table = np.full(max(names, default=-1) + 2, -1, np.int64)
+    for index, name in names.items():
+        table[index] = place[name]
+    columns["name"], columns["after"] = table[columns["name"]], table[columns["after"]]
+    return Spans(**columns, names=distinct)
+
+
+def _workers(cursor: CursorWrapper, run_id: UUID) -> tuple[Worker, ...]:
+    cursor.execute(
+        """SELECT index, name, role, machine, host, coalesce("group", ''), coalesce(site, '')
+           FROM ingest_worker WHERE run_id = %s ORDER BY index""",
+        [run_id],
+    )
+    fields = ("lane", "name", "role", "machine", "host", "group", "site")
+    return tuple(Worker(**dict(zip(fields, row, strict=True))) for row in cursor.fetchall())
+
+
+def _baselines(run_id: UUID, members: Sequence[Worker]) -> tuple[Baseline, ...]:
+    """What workers of open incidents took before: detection wrote it into their evidence."""
+    lanes = {worker.name: worker.lane for worker in members}
+    rows = Finding.objects.filter(run_id=run_id, kind="straggler", state=FindingState.OPEN)
+    return tuple(
+        Baseline(phase=row.phase, lane=lanes[slow["worker"]], seconds=slow["reference_s"])
+        for row in rows
+        for slow in _slow(row.evidence)
+        if slow["against"] == "itself" and slow["worker"] in lanes and slow["reference_s"]
+    )
+
+
+def _slow(evidence: dict[str, Any]) -> list[dict[str, Any]]:
+    return [slow for cohort in evidence.get("cohorts", []) for slow in cohort["slow"]]

@@ -1,0 +1,175 @@
+"""The watcher: what time alone brings about, done by one leader however many watchers run.
+
+Each chore has a period and runs when its monotonic deadline has come. Nothing is remembered that Postgres does not
+know, so that a watcher may die at any moment and another go on.
+"""
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from django.db import connection
+from django.utils import timezone
+
+from ingest import partitions
+from ingest.feed import messages
+from ingest.feed.publisher import publish, publish_findings
+from ingest.feed.starting import start
+from ingest.models import Finding, Round
+from ingest.store import deletion, findings, retention, rounds, states, summaries
+
+_log = logging.getLogger(__name__)
+
+_UNJUDGED_FOR_S = 2.0  # a closed round is left to the one who closed it for so long
+_ASK_AGAIN_S = 15.0  # then asked for again, should the task have been lost
+_MOST_ASKED = 500
+QUICK_LOCK, SLOW_LOCK = 72_021, 72_022  # only have to differ from our other advisory locks
+
+
+@dataclass(slots=True)
+class Chore:
+    """Something to do every `period_s` seconds."""
+
+    name: str
+    period_s: float
+    work: Callable[[], None]
+    due: float = 0.0
+
+    def run_if_due(self, now: float) -> None:
+        """Do it when its time has come; the next time is counted from this one, and what was missed is not made up."""
+        if now < self.due:
+            return
+        self.due = now + self.period_s
+        self.work()
+
+
+def close_rounds() -> None:
+    """Close what is over in runs that have open rounds, tell viewers, and have it judged."""
+    for run_id in Round.objects.filter(closed=False).values_list("run_id", flat=True).distinct():
+        closed = rounds.close_ended(run_id)
+        if not closed:
+            continue
+        rows = list(Round.objects.filter(pk__in=[one.id for one in closed]))
+        publish(run_id, messages.steps(rows, rounds.newest_generations(run_id, [row.index for row in rows])))
+        for row in rows:
+            start("ingest.judge_round", str(run_id), row.index, row.generation)
+
+
+@dataclass(slots=True)
+class Unjudged:
+    """Asks for the judgement of closed rounds that have waited for it: their task was lost, or its worker died."""
+
+    clock: Callable[[], float] = time.monotonic
+    _asked: dict[tuple[int, int], float] = field(default_factory=dict)
+
+    def scan(self) -> None:
+        """Ask for what was seen unjudged a while ago; what was asked for lately is left alone."""
+        now, seen = self.clock(), {}
+        for round_id, version, run_id, index, generation in summaries.unjudged(_MOST_ASKED):
+            due = self._asked.get((round_id, version), now + _UNJUDGED_FOR_S)
+            if now >= due:
+                start("ingest.judge_round", run_id, index, generation)
+                due = now + _ASK_AGAIN_S
+            seen[round_id, version] = due
+        self._asked = seen
+
+
+def sweep() -> None:
+    """Turn silent workers stale and lost, and runs with them."""
+    states.sweep(timezone.now())
+
+
+def resolve_findings() -> None:
+    """Close the incidents of runs that have ended."""
+    by_run: dict[UUID, list[Finding]] = {}
+    for finding in findings.resolve_of_ended_runs():
+        by_run.setdefault(finding.run_id, []).append(finding)
+    for run_id, changed in by_run.items():
+        publish_findings(run_id, changed)
+
+
+def go_on_deleting() -> None:
+    """Ask for the rest of deletions that have begun."""
+    for run_id in deletion.unfinished():
+        start("ingest.delete_run", str(run_id))
+
+
+def keep_days() -> None:
+    """Make the partitions of the next days and drop those whose retention is over."""
+    today = timezone.now().date()
+    partitions.ensure(today)
+    for table in retention.DAYS:
+        for day in partitions.drop_before(table, retention.oldest_day(table, today)):
+            _log.info("dropped %s of %s", table, day)
+    while retention.delete_for_teams(today):
+        pass
+
+
+def quick_chores() -> list[Chore]:
+    """What keeps the live view and verdicts current."""
+    return [
+        Chore("sweep", 1.0, sweep),
+        Chore("close rounds", 1.0, close_rounds),
+        Chore("unjudged rounds", 2.0, Unjudged().scan),
+        Chore("findings of ended runs", 5.0, resolve_findings),
+        Chore("deletions", 30.0, go_on_deleting),
+    ]
+
+
+def slow_chores() -> list[Chore]:
+    """What may take long: detaching a partition waits for the readers of it."""
+    return [Chore("days", 3600.0, keep_days)]
+
+
+class Watcher:
+    """Runs the chores while it leads; any number may wait to take over."""
+
+    def __init__(self, chores: Sequence[Chore], lock: int, *, tick_s: float = 0.25) -> None:
+        """`lock` is the number of the advisory lock whose holder leads."""
+        self._chores, self._lock, self._tick_s = chores, lock, tick_s
+        self._holder: psycopg.Connection[Any] | None = None
+        self._leading = False
+
+    def run(self, stopped: threading.Event) -> None:
+        """Lead and work until `stopped`; a lost database is waited for, longer each time up to two seconds."""
+        wait_s = 0.0
+        while not stopped.wait(wait_s):
+            try:
+                leads = self._lead()
+                if leads:
+                    self._work(stopped)
+                wait_s = self._tick_s if leads else 1.0
+            except Exception as error:  # noqa: BLE001 - whatever fails must not end the watch
+                _log.warning("the watch is interrupted: %s: %s", type(error).__name__, error)
+                self._let_go()
+                wait_s = min(max(2 * wait_s, 0.25), 2.0)
+        self._let_go()
+
+    def _lead(self) -> bool:
+        """Whether the lock is ours. It lives as long as a connection of its own: pooled ones change hands."""
+        if self._holder is None:
+            self._holder = psycopg.connect(**connection.get_connection_params(), autocommit=True)
+        statement = "SELECT pg_try_advisory_lock(%s)" if not self._leading else "SELECT true"
+        row = self._holder.execute(statement, [self._lock] if not self._leading else None).fetchone()
+        self._leading = bool(row and row[0])
+        return self._leading
+
+    def _let_go(self) -> None:
+        with contextlib.suppress(Exception):
+            if self._holder is not None:
+                self._holder.close()
+        self._holder, self._leading = None, False
+        with contextlib.suppress(Exception):
+            connection.close()
+
+    def _work(self, stopped: threading.Event) -> None:
+        for chore in self._chores:
+            if stopped.is_set():
+                return
+            chore.run_if_due(time.monotonic())
