@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Mapping
+from json.encoder import encode_basestring_ascii as quote
 from pathlib import PurePath
 from typing import Any
 
@@ -17,7 +18,7 @@ NUMBER_LIMIT = 1 << 63  # beyond it neither Postgres nor a browser keeps an inte
 def attributes(values: Mapping[str, Any]) -> bytes:
     """The attributes of a phase or event as JSON of at most 16 KiB. Never raises: what has no form becomes text."""
     try:
-        text = json.dumps({str(key): _lenient(value, MAX_DEPTH) for key, value in values.items()}).encode()
+        text = f"{{{','.join([f'{quote(str(key))}:{_text(value)}' for key, value in values.items()])}}}".encode()
     except Exception as error:  # noqa: BLE001 - a value's own code failed; the training must not notice
         return _refused(f"could not be encoded: {type(error).__name__}")
     if len(text) > wire.MAX_ATTRS_BYTES:
@@ -60,6 +61,16 @@ def ratio(done: Any, total: Any) -> float | None:
     if part is None or not whole_ or not math.isfinite(part / whole_):
         return None
     return min(max(part / whole_, 0.0), 1.0)
+
+
+def _text(value: Any) -> str:
+    """One value as JSON; the usual sorts without the detour, which costs several times as much."""
+    kind = type(value)
+    if kind is str:
+        return quote(value[:MAX_TEXT])
+    if kind is int and -NUMBER_LIMIT <= value < NUMBER_LIMIT:
+        return str(value)
+    return json.dumps(_lenient(value, MAX_DEPTH))
 
 
 def _refused(why: str) -> bytes:

@@ -30,7 +30,8 @@ class Courier:
         self._halt = threading.Event()
         self._failures = 0
         self._met = False
-        self._told = ""
+        self.trouble = ""  # why the last request did not succeed
+        self.hopeless = False  # whether trying again will not help by itself
 
     def run(self) -> None:
         """Sends until `stop` is called."""
@@ -80,23 +81,24 @@ class Courier:
         if reply.status in (413, 422) and self._preparer.too_large(prepared):
             return 0.0
         message = f"the server says {reply.status}"
-        if reply.status in (401, 403):
+        self.hopeless = reply.status in (401, 403)
+        if self.hopeless:
             return self._failed(f"{message}: the token is not accepted", REFUSED_PAUSE_S)
         if reply.status in (408, 429, 503) and reply.retry_after:
             return self._failed(message, retry_after(reply.retry_after))
         return self._failed(message)
 
     def _sent(self, prepared: Prepared) -> float:
-        if self._told:
+        if self.trouble:
             logger.info("the server answers again")
-        self._failures, self._told = 0, ""
+        self._failures, self.trouble, self.hopeless = 0, "", False
         first, self._met = not self._met, True
         return 0.0 if first or self._preparer.behind(prepared) else PERIOD_S
 
     def _failed(self, message: str, pause_s: float | None = None) -> float:
         """Counts a failure, tells each sort of it once, and returns how long to wait: as asked, else ever longer."""
-        if self._told != message:
-            self._told = message
+        if self.trouble != message:
+            self.trouble = message
             logger.warning("not sent, to be tried again: %s", message)
         self._failures += 1
         if pause_s is None:

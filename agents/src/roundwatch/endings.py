@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from roundwatch.ring import Ring
     from roundwatch.run import Run
 
-STATES = ("finished", "failed", "killed")
 logger = logging.getLogger("roundwatch")
 
 

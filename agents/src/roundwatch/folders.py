@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import stat
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,10 @@ NETWORK_FILESYSTEMS = frozenset(
         *("fuse.gcsfuse", "fuse.juicefs", "fuse.blobfuse2", "fuse.davfs"),
     )
 )
+
+
+NOTE, OFFLINE = "destination", "offline"
+OURS = f"roundwatch-{os.getuid()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +42,42 @@ class Destination:
 
     @property
     def rings(self) -> Path:
-        """Where this destination's rings lie: tmpfs, or the spool where the system has none (then only links)."""
-        base = tmpfs()
-        return self.folder / "rings" if base is None else base / f"roundwatch-{os.getuid()}" / self.key
+        """Where this destination's rings lie."""
+        return rings_of(self.folder)
+
+    def prepare(self) -> Path:
+        """Makes both folders, for this user alone, and returns that of the rings. Raises OSError."""
+        make_private(self.folder)
+        note = self.folder / NOTE
+        if not note.exists():
+            # Never the token; a folder without a URL is what `roundwatch sync` looks for.
+            note.write_text(f"{self.url or OFFLINE}\n")
+        make_private(self.rings.parent)
+        return make_private(self.rings)
+
+
+def rings_of(folder: Path) -> Path:
+    """Where the rings of a destination's folder lie: on tmpfs, or in it where the system has none (then only links)."""
+    base = tmpfs()
+    return folder / "rings" if base is None else base / OURS / folder.name
 
 
 def tmpfs() -> Path | None:
-    """A folder on tmpfs that this user may write to, or None."""
+    """A folder on tmpfs in which this user may have one of its own, or None."""
     for name in ("/dev/shm", os.environ.get("XDG_RUNTIME_DIR", "")):  # noqa: S108 - its permissions are checked
         path = Path(name or "/nonexistent")
-        if os.access(path, os.W_OK | os.X_OK) and filesystem(path) == "tmpfs":
+        if os.access(path, os.W_OK | os.X_OK) and filesystem(path) == "tmpfs" and _ours(path / OURS):
             return path
     return None
+
+
+def _ours(path: Path) -> bool:
+    """Whether a folder is this user's, or nobody's yet: anybody may have put something of that name there."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return True
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
 
 
 def filesystem(path: Path) -> str:
@@ -71,7 +100,7 @@ def filesystem(path: Path) -> str:
 def make_private(folder: Path) -> Path:
     """Creates a folder for this user alone. Raises OSError, also where another user made it."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if folder.stat().st_uid != os.getuid():
+    if not _ours(folder):
         raise PermissionError(f"{folder} belongs to another user")
     folder.chmod(0o700)
     return folder
@@ -91,7 +120,7 @@ def spool(given: str = "") -> Path:
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     home = Path(state) / "roundwatch" / "spool"
     if filesystem(home) in NETWORK_FILESYSTEMS or not _writable(home):
-        return Path(tempfile.gettempdir()) / f"roundwatch-{os.getuid()}" / "spool"
+        return Path(tempfile.gettempdir()) / OURS / "spool"
     return home
 
 

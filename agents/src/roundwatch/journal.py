@@ -73,18 +73,19 @@ class Journal:
         self.open_bytes += len(data)
         self._dirty = True
 
-    def sync(self) -> None:
-        """Makes what was written survive a loss of power."""
-        if self._dirty and self._fd >= 0:
-            self._dirty = False
-            os.fdatasync(self._fd)
+    def written(self) -> int | None:
+        """A new descriptor of the open segment if it was written to since the last call: to be synced and closed."""
+        if not self._dirty or self._fd < 0:
+            return None
+        self._dirty = False
+        return os.dup(self._fd)
 
     def seal(self, last: int) -> None:
         """Closes the open segment, which holds the numbers up to `last`; an empty one stays to be begun anew."""
         if self.open_from is None:
             return
         with contextlib.suppress(OSError):  # what the disk did not take is found as damage when it is read
-            self.sync()
+            os.fdatasync(self._fd)
         first, size = self.open_from, self.open_bytes
         self.let_go()
         self.open_from, self.open_bytes = None, 0

@@ -27,6 +27,7 @@ class Launcher:
 
     def look(self, seen_ns: int) -> None:
         """Starts a shipper if none has looked for 3 s (`seen_ns` is when one did). Called at each boundary."""
+        self.close()
         now = time.monotonic_ns()
         if now - seen_ns < SILENCE_NS or now - self._tried_ns < AGAIN_NS:
             return
@@ -37,9 +38,12 @@ class Launcher:
         except OSError as error:
             self._tell(error)
 
+    def close(self) -> None:
+        """Buries the process that was started: it hands over to a child of its own at once."""
+        if self._started is not None and self._started.poll() is not None:
+            self._started = None
+
     def _start(self) -> None:
-        if self._started is not None:
-            self._started.poll()  # it has handed over to its child long ago; this only buries it
         environment = os.environ | {
             "ROUNDWATCH_SPOOL": str(self._destination.spool),
             "ROUNDWATCH_URL": self._destination.url,

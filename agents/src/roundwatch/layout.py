@@ -22,7 +22,8 @@ NEXT = 96  # what TAIL is in the stream's own numbers, which count what the ship
 ORDERS = 88  # 1: the run is gone, write no more
 # Written by the training process.
 NAMES_END = 128  # bytes of the names table that are complete
-CLOSED = 136  # 1: finish() has been called; nothing follows
+CLOSED = 136  # 1 + how it ended (index into ENDS): finish() has been called; nothing follows
+ENDS = ("finished", "failed", "killed")
 
 LOST = struct.Struct("<5q")  # first, end, from_ns, to_ns, check
 LOST_AT = 192

@@ -62,15 +62,19 @@ class Life:
         if not record.clock and record.sort != slots.DROP:
             self.last_ns = max(self.last_ns, record.t0 + int(record.t1 if record.sort == slots.END else 0))
 
-    def closing(self, at_ns: int) -> list[Record]:
-        """The records to insert when the writer is gone: aborted ends, innermost first, then the word."""
+    def closing(self, at_ns: int, end_state: str = "") -> list[Record]:
+        """The records to insert when the writer is gone: aborted ends, innermost first, then the word on its end.
+
+        `end_state` is how it finished, in case that the record of it was lost.
+        """
         records = [
             begun._replace(sort=slots.END, state=ABORTED, t1=max(0, at_ns - begun.t0))
             for _, begun in sorted(self.open.items(), reverse=True)
         ]
         if not self.finished and not self.gone:
-            data = {"what": "gone", "data": {"reason": "its process ended without a word"}}
-            records.append(lifecycle(at_ns, data))
+            gone = {"what": "gone", "data": {"reason": "its process ended without a word"}}
+            finish = {"what": "finish", "data": {"state": end_state}}
+            records.append(lifecycle(at_ns, finish if end_state else gone))
         return records
 
     def snapshot(self) -> dict[str, Any]:

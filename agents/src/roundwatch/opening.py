@@ -89,9 +89,7 @@ def _destination(mode: str) -> Destination:
 
 def _create(destination: Destination, who: wire.Identity) -> Ring:
     try:
-        folders.make_private(destination.folder)
-        folders.make_private(destination.rings.parent)
-        folder = folders.make_private(destination.rings)
+        folder = destination.prepare()
     except OSError as error:
         raise OSError(f"{error.strerror or error}: {error.filename or destination.folder}") from error
     text = json.dumps({"identity": asdict(who), "wall_ns": time.time_ns(), "mono_ns": time.monotonic_ns()})

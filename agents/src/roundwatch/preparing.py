@@ -40,6 +40,7 @@ class Preparer:
         self._machine, self._boot = machine, boot
         self.limit = MAX_RECORDS
         self.refused = 0
+        self.stored_records = 0
 
     def hello(self) -> Prepared:
         """A request without batches: it learns the clock before anything is mapped with it."""
@@ -67,6 +68,7 @@ class Preparer:
                 stream = self._spool.streams.get(batch.stream)
                 if stream is not None and batch.count:
                     stream.acknowledge(batch.first, batch.first + batch.count - 1)
+                    self.stored_records += batch.count
             for result in answer.results:
                 self._hear(result)
             self.limit = min(MAX_RECORDS, self.limit * 2)

@@ -48,7 +48,12 @@ class RingReader:
 
     def writing(self) -> bool:
         """Whether a process lives that may still write here."""
-        return not self._word(layout.CLOSED) and locks.holder(self._fd) != 0
+        return not self.end_state() and locks.holder(self._fd) != 0
+
+    def end_state(self) -> str:
+        """How the run was finished here; "" where it was not."""
+        closed = self._word(layout.CLOSED)
+        return layout.ENDS[closed - 1] if 0 < closed <= len(layout.ENDS) else ""
 
     def read(self, limit: int = 4_096) -> list[Record]:
         """The next records in order, at most `limit`; ranges that found no room are DROP records."""

@@ -127,11 +127,11 @@ class Ring:
         """Whether the shipper has taken every number below `end`."""
         return self._word(layout.TAIL) >= end
 
-    def close(self) -> None:
-        """Says that nothing follows, and refuses what comes yet."""
+    def close(self, state: str) -> None:
+        """Says how it ended, which must be heard even if its record found no room, and refuses what comes yet."""
         if not self.silent:
             self.silence()
-            WORD.pack_into(self._memory, layout.CLOSED, 1)
+            WORD.pack_into(self._memory, layout.CLOSED, 1 + layout.ENDS.index(state))
             if self.where:
                 os.close(self._fd)  # and with it the lock that says that we write
 
@@ -139,6 +139,7 @@ class Ring:
         """Refuses every further write without a word: in a forked child, and when the run is gone."""
         self.silent = True
         self.limit = SILENT
+        self._lock = threading.RLock()  # in a forked child the old one may be held by a thread that is not there
 
     def _word(self, at: int) -> int:
         return int(WORD.unpack_from(self._memory, at)[0])

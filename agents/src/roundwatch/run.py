@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from roundwatch import attributes, endings, opening, slots, wire
+from roundwatch import attributes, endings, layout, opening, slots, wire
 from roundwatch.launch import Launcher
 from roundwatch.phases import Phase, Recorder, describe
 from roundwatch.ring import OWN_NUMBER, Ring
@@ -174,13 +174,15 @@ class Run:
             return
         self._finished = True
         self._rounds.end_flat()
-        data = {"state": state if state in endings.STATES else "finished"}
+        data = {"state": state if state in layout.ENDS else "finished"}
         if error is not None:
             data["error"] = describe(error)
         opening.lifecycle(self._ring, "finish", data)
         endings.forget(self)
         self._hand_over()
-        self._ring.close()
+        self._ring.close(data["state"])
+        if self._launcher is not None:
+            self._launcher.close()
 
     def _at_boundary(self) -> None:
         """What a round's begin and end bring: the process's memory, and a look whether a shipper lives."""

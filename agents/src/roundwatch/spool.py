@@ -52,7 +52,8 @@ class Spool:
             self.streams[stream.id] = stream
             resume[stream.id] = at
             if folder.name not in rings:
-                stream.end(stream.life.last_ns)
+                stream.conclude(stream.life.last_ns)
+                stream.end()
         return resume
 
     def add(self, name: str, said: dict[str, Any]) -> Stream:
@@ -64,6 +65,17 @@ class Spool:
         """Removes a stream with all its files: everything is stored, or its run is gone."""
         self.streams.pop(stream.id, None)
         stream.journal.remove()
+
+    def waiting(self) -> int:
+        """How many records wait for the server."""
+        with self.lock:
+            return sum(stream.pending.count() for stream in self.streams.values())
+
+    def tidy(self) -> None:
+        """Removes the streams that have ended and are stored."""
+        with self.lock:
+            for stream in [stream for stream in self.streams.values() if stream.done]:
+                self.forget(stream)
 
     def discard(self, stream: Stream) -> None:
         """Its run is gone on the server: nothing of it is kept, now or later."""
@@ -82,10 +94,18 @@ class Spool:
             logger.warning("spool %s: a refused record cannot be kept (%s)", self.folder, error)
 
     def sync(self) -> None:
-        """Makes what is in the journals survive a loss of power."""
-        for stream in list(self.streams.values()):
-            with self.lock:
-                stream.sync()
+        """Makes what is in the journals survive a loss of power. A slow disk delays nobody who wants the lock."""
+        with self.lock:
+            for stream in self.streams.values():
+                stream.save()
+            written = [fd for stream in self.streams.values() if (fd := stream.journal.written()) is not None]
+        for fd in written:
+            try:
+                os.fdatasync(fd)
+            except OSError as error:
+                logger.warning("spool %s: %s", self.folder, error)
+            finally:
+                os.close(fd)
 
     def shrink(self) -> None:
         """Keeps the disk below the limit: drops what matters least first, of the oldest first, and counts it."""

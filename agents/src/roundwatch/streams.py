@@ -95,11 +95,15 @@ class Stream:
         self._seal_what_was_left()
         return self.life.next - self.life.inserted
 
-    def end(self, at_ns: int) -> None:
-        """Its writer is gone: ends what is open, and says so. Once."""
+    def conclude(self, at_ns: int, end_state: str = "") -> None:
+        """Its writer writes no more: ends what is open, and says how it ended where it did not say so itself."""
+        self.insert(self.life.closing(at_ns, end_state))
+        self.reporting = False
+
+    def end(self) -> None:
+        """Nothing more comes."""
         if self.alive:
-            self.insert(self.life.closing(at_ns))
-            self.alive = False
+            self.alive = self.reporting = False
             self._guarded(lambda: self.journal.seal(self.life.next - 1))
 
     def take(self, limit: int, text_limit: int) -> list[Record]:
@@ -140,9 +144,8 @@ class Stream:
         what = thinning.sort_of(record)
         self._refused[record.number] = slots.drop(record.number, span=1, count=1, reason="refused", what=what)
 
-    def sync(self) -> None:
-        """Makes what is in the journal survive a loss of power, and tries again to save what is not."""
-        self._guarded(self.journal.sync)
+    def save(self) -> None:
+        """Tries again to save what the disk did not take."""
         if self._unsaved:
             self._save_later()
 

@@ -1,5 +1,6 @@
 """The training processes that a shipper serves: their rings emptied into streams, their lives watched."""
 
+import contextlib
 import logging
 import os
 import select
@@ -25,46 +26,54 @@ class Writer:
     def __init__(self, reader: RingReader, stream: Stream) -> None:
         self.reader, self.stream = reader, stream
         self.samplers: list[Sampler] = []
-        self._finished_ns = 0
+        self._writing = True
+        self._stopped_ns = 0
         self._process = _watched(pid := reader.pid())
         if self._process is not None:
             self.samplers = process_samplers(pid)
 
     def drain(self) -> int:
         """Moves what the ring holds into the stream. Returns how many records that were."""
+        if not self._writing:
+            return 0
         self.reader.beat()
-        writing = self.reader.writing()
-        records = self.reader.read() if writing else self.reader.rest()
+        # Asked before the ring is read: what was written until then is in it.
+        self._writing = self.reader.writing()
+        records = self.reader.read() if self._writing else self.reader.rest()
         self.stream.admit(records, self.reader.names())
         self.reader.free(self.stream.life.next)
-        now = time.monotonic_ns()
-        if writing:
-            self.stream.seen_ns = now
-        elif self.stream.life.finished and self.lives():
-            self._finished_ns = self._finished_ns or now
-            self.stream.reporting = False
+        if self._writing:
+            self.stream.seen_ns = time.monotonic_ns()
+        else:
+            self.stream.conclude(max(self.stream.seen_ns, self.stream.life.last_ns), self.reader.end_state())
+            self._stopped_ns = time.monotonic_ns()
         return len(records)
 
     def over(self) -> bool:
         """Whether nothing more comes: the process is gone, or has finished a minute ago."""
-        if self.reader.writing():
+        if self._writing:
             return False
-        since = self._finished_ns
-        return not since or not self.lives() or time.monotonic_ns() - since > AFTER_FINISH_NS
+        return not self.lives() or time.monotonic_ns() - self._stopped_ns > AFTER_FINISH_NS
 
     def lives(self) -> bool:
         """Whether the process is there, still writing or not."""
         return self._process is not None and not select.select([self._process], [], [], 0)[0]
 
     def sample(self, time_ns: int) -> None:
-        """Reads the process's memory and limits from outside. Raises whatever a sampler raises."""
-        if self.lives():
-            for sampler in self.samplers:
+        """Reads the process's memory and limits from outside."""
+        if not self.lives():
+            return
+        for sampler in self.samplers:
+            try:
                 readings.append(self.stream, sampler.read(), time_ns)
+            except (OSError, ValueError, KeyError) as error:
+                logger.warning("stream %s: %s cannot be read: %r", self.stream.id, sampler.name, error)
+                self.samplers.remove(sampler)
+                return
 
     def close(self) -> None:
         """Ends the stream, and lets go of the ring and the process."""
-        self.stream.end(max(self.stream.seen_ns, self.stream.life.last_ns))
+        self.stream.end()
         self.release(remove=True)
 
     def release(self, *, remove: bool = False) -> None:
@@ -110,6 +119,21 @@ class Writers:
         if resume is not None:
             reader.next = max(reader.next, resume)
 
+    def take_up(self) -> None:
+        """Goes on with what a shipper before this one left: its streams, and the rings that are there."""
+        rings = self.open_rings()
+        resume = self._spool.find({name: (ring.tail(), ring.number()) for name, ring in rings.items()})
+        for name, reader in rings.items():
+            self.serve(name, reader, resume.get(name))
+
+    def release(self) -> None:
+        """Lets go of everything; who writes goes on writing."""
+        for writer in self.all.values():
+            writer.release()
+        self.all.clear()
+        with contextlib.suppress(OSError):
+            self._folder.rmdir()  # as long as it is empty
+
     def look(self) -> int:
         """Takes up new rings, empties all, ends what is over. Returns how many records came."""
         for name, reader in self.open_rings().items():
@@ -125,6 +149,12 @@ class Writers:
                 del self.all[name]
                 count += 1
         return count
+
+    def sample(self, time_ns: int) -> None:
+        """Reads every process from outside."""
+        for name, writer in self.all.items():
+            if name not in self._spool.discarded:
+                writer.sample(time_ns)
 
     def progress(self, name: str, begun: Record) -> float | None:
         """How far an open phase is, where its process said so."""

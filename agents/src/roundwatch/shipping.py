@@ -1,0 +1,123 @@
+"""What a shipper does all day: empties rings, keeps the spool, samples the host, and has the courier send."""
+
+import logging
+import threading
+import time
+from functools import partial
+from pathlib import Path
+
+from roundwatch import identity, readings
+from roundwatch.clock import Clock
+from roundwatch.courier import Courier
+from roundwatch.folders import Destination
+from roundwatch.post import Post
+from roundwatch.preparing import Preparer
+from roundwatch.samplers import host_samplers
+from roundwatch.samplers.base import Reading
+from roundwatch.samplers.loop import SamplerLoop
+from roundwatch.spool import Spool
+from roundwatch.writers import Writers
+
+logger = logging.getLogger("roundwatch")
+PERIOD_S = 0.2
+SYNC_S = 1.0
+LINGER_S = 60.0
+LAST_SEND_S = 3.0
+
+
+class Shipper:
+    """Everything of one destination. `run` returns when `stop` is set, or when it has nobody left to serve."""
+
+    def __init__(
+        self, destination: Destination, stop: threading.Event, *, stays: bool = False, linger_s: float = LINGER_S
+    ) -> None:
+        self._stays, self._linger_s = stays, linger_s
+        self._boot = boot_id()
+        self._spool = Spool(destination.folder)
+        self._writers = Writers(destination.prepare(), self._spool, self._boot)
+        self._clock = Clock()
+        self._stop = stop
+        self._courier: Courier | None = None
+        if destination.url:
+            preparer = Preparer(self._spool, self._clock, identity.machine(), self._boot, self._writers.progress)
+            self._courier = Courier(Post(destination.url, destination.token), preparer, self._clock)
+
+    def run(self) -> None:
+        """Serves until it is told to stop, or until nobody has written for the time it lingers."""
+        with self._spool.lock:
+            self._writers.take_up()
+        host = readings.host_stream(self._spool, self._boot)
+        loop = SamplerLoop(host_samplers(), partial(self._emit, host.id))
+        loop.start()
+        sender = threading.Thread(target=self._courier.run, daemon=True) if self._courier else None
+        if sender is not None:
+            sender.start()
+        try:
+            self._serve()
+        finally:
+            loop.stop()
+            self._close(host.id, sender)
+
+    def _serve(self) -> None:
+        busy = synced = time.monotonic()
+        while not self._stop.is_set():
+            self._look()
+            now = time.monotonic()
+            if now - synced >= SYNC_S:
+                synced = now
+                self._keep()
+            busy = now if self._writers.all else busy
+            if not self._stays and now - busy >= self._linger_s:
+                return
+            self._stop.wait(PERIOD_S)
+
+    def _look(self) -> None:
+        with self._spool.lock:
+            count = self._writers.look()
+            now = time.monotonic_ns()
+            for stream in self._spool.streams.values():
+                if stream.identity.kind == "host" and stream.alive:
+                    stream.seen_ns = now
+        if count and self._courier is not None:
+            self._courier.wake()
+
+    def _keep(self) -> None:
+        """Once a second: what is written is made safe, what is stored is forgotten, and the disk kept from filling."""
+        self._spool.sync()
+        self._spool.tidy()
+        self._spool.shrink()
+
+    def _emit(self, host: str, taken: list[Reading], time_ns: int) -> None:
+        with self._spool.lock:
+            stream = self._spool.streams.get(host)
+            if stream is not None:
+                readings.append(stream, taken, time_ns)
+            self._writers.sample(time_ns)
+
+    def _close(self, host: str, sender: threading.Thread | None) -> None:
+        """Takes what the rings still hold, and gives what waits a last, short chance."""
+        with self._spool.lock:
+            self._writers.look()
+            stream = self._spool.streams.get(host)
+            if stream is not None:
+                stream.insert([readings.finish(time.monotonic_ns())])
+                stream.end()
+        deadline = time.monotonic() + LAST_SEND_S
+        if self._courier is not None and sender is not None:
+            while sender.is_alive() and self._spool.waiting() and time.monotonic() < deadline:
+                self._courier.wake()
+                time.sleep(0.02)
+            self._courier.stop()
+            sender.join(max(0.0, deadline - time.monotonic()))
+        self._keep()
+        self._writers.release()
+
+
+def boot_id() -> str:
+    """What tells this boot of the machine from every other: monotonic times of another mean nothing here."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+

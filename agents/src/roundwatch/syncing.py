@@ -1,0 +1,110 @@
+"""Ships what offline trainings left in a spool folder, in the foreground, and says what became of it."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from roundwatch import folders, identity, launch, locks
+from roundwatch.clock import Clock
+from roundwatch.courier import Courier
+from roundwatch.folders import Destination
+from roundwatch.opening import check_url
+from roundwatch.post import Post
+from roundwatch.preparing import Preparer
+from roundwatch.shipping import boot_id
+from roundwatch.spool import Spool
+from roundwatch.writers import Writers
+
+PATIENCE_S = 60.0
+HAND_OVER_S = 10.0
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Counts of streams and records: `stored` on the server, `refused` by it, `left` here; `trouble` says why."""
+
+    streams: int = 0
+    stored: int = 0
+    refused: int = 0
+    left: int = 0
+    trouble: str = ""
+
+
+def sync(folder: Path | str, url: str, token: str, *, patience_s: float = PATIENCE_S) -> Outcome:
+    """Ships what lies in `folder`: what was recorded offline, and what was recorded for this very server and token.
+
+    It stops when everything is stored, when the server refuses the token, or when it gave no answer for `patience_s`.
+    Raises ValueError for a bad URL and FileNotFoundError where there is no such folder.
+    """
+    spool = Path(folder).absolute()
+    if not spool.is_dir():
+        raise FileNotFoundError(f"there is no folder {spool}")
+    outcome = Outcome()
+    server = check_url(url)
+    for part in _parts(spool, server, token):
+        with _alone(part) as free:
+            if free:
+                _ship(part, server, token, patience_s, outcome)
+            else:
+                outcome.trouble = f"another shipper is at work in {part}"
+    return outcome
+
+
+def _parts(spool: Path, url: str, token: str) -> Iterator[Path]:
+    """The folders to ship. One that came from another host or was moved is told by the note in it."""
+    ours = Destination(spool, url, token).key
+    for path in sorted(spool.iterdir()):
+        note = path / folders.NOTE
+        if path.name == ours or (note.exists() and note.read_text().strip() == folders.OFFLINE):
+            yield path
+
+
+@contextmanager
+def _alone(part: Path) -> Iterator[bool]:
+    """Holds the lock of a folder; the shipper that holds it is asked to leave, and comes back when it is needed."""
+    fd = os.open(part / launch.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        deadline = time.monotonic() + HAND_OVER_S
+        asked = 0
+        while not (free := locks.take(fd)) and time.monotonic() < deadline:
+            pid = locks.holder(fd)
+            if pid > 0 and pid != asked:
+                os.kill(pid, signal.SIGTERM)
+                asked = pid
+            time.sleep(0.05)
+        yield free
+    finally:
+        os.close(fd)
+
+
+def _ship(part: Path, url: str, token: str, patience_s: float, outcome: Outcome) -> None:
+    boot = boot_id()
+    spool, clock = Spool(part), Clock()
+    writers = Writers(folders.rings_of(part), spool, boot)
+    writers.take_up()
+    writers.look()
+    outcome.streams += len(spool.streams)
+    preparer = Preparer(spool, clock, identity.machine(), boot, writers.progress)
+    post = Post(url, token)
+    courier = Courier(post, preparer, clock)
+    heard = time.monotonic()
+    while spool.waiting():
+        pause = courier.step()
+        if not courier.trouble:
+            heard = time.monotonic()
+        elif courier.hopeless or time.monotonic() + pause - heard > patience_s:
+            outcome.trouble = courier.trouble
+            break
+        if courier.trouble:
+            time.sleep(pause)
+    post.close()
+    outcome.stored += preparer.stored_records
+    outcome.refused += preparer.refused
+    outcome.left += spool.waiting()
+    spool.sync()
+    spool.tidy()
+    writers.release()
