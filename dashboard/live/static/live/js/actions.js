@@ -157,7 +157,7 @@ export class Actions {
   }
 
   search() {
-    this.page.elements.toolbar.querySelector("input[type=search]").focus();
+    this.page.elements.gutter.querySelector("input").focus();
   }
 
   help() {

@@ -21,13 +21,13 @@ export function relativeLabel(ns, step) {
 }
 
 /**
- * Ticks of a view as {time, label}: before now while following, times of day else. `zero` is now in ns since the origin,
+ * Ticks of a view as {time, label}: before now if `relative`, times of day else. `zero` is now in ns since the origin,
  * `unix` turns such a time into Unix ns (BigInt).
  */
-export function ticks(view, zero, unix) {
+export function ticks(view, zero, unix, relative = view.follow) {
   const step = timeStep(view.perPixel * SPACING);
   const found = [];
-  if (view.follow) {
+  if (relative) {
     for (let time = zero; time >= view.from; time -= step) found.push({ time, label: relativeLabel(time - zero, step) });
     return found;
   }
@@ -40,7 +40,7 @@ export function ticks(view, zero, unix) {
 }
 
 /** Draws the labels; the grid under the lanes uses the same ticks. */
-export function drawAxis(canvas, view, found, { theme, now, mark, unix }) {
+export function drawAxis(canvas, view, found, { theme, mark, unix }) {
   const height = 20;
   fit(canvas, view.width, height);
   const context = canvas.getContext("2d");
@@ -57,12 +57,12 @@ export function drawAxis(canvas, view, found, { theme, now, mark, unix }) {
     context.fillStyle = label === "now" ? theme.text : theme.muted;
     context.fillText(label, x, height / 2);
   }
-  if (mark !== null) drawMark(context, view, mark, { theme, now, unix, height });
+  if (mark !== null) drawMark(context, view, mark, { theme, unix, height });
 }
 
-function drawMark(context, view, mark, { theme, now, unix, height }) {
+function drawMark(context, view, mark, { theme, unix, height }) {
   const x = view.x(mark);
-  const label = view.follow ? relativeLabel(mark - now, 1e8) : clockTime(unix(mark), 1e6);
+  const label = clockTime(unix(mark), 1e6);
   const half = context.measureText(label).width / 2 + 4;
   if (x < -half || x > view.width + half) return;
   context.fillStyle = theme.accent;

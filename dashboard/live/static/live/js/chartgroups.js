@@ -31,7 +31,7 @@ function describe(chart, lanes) {
 }
 
 /**
- * Charts in order: {key, title, who, unit, how, top, kind, training, gap, series: [{id, info}]}. `gap` (ns) is how far
+ * Charts in order: {key, label, unit, how, top, kind, training, gap, series: [{id, info}]}. `gap` (ns) is how far
  * apart two readings may be for a line to join them.
  */
 export function chartsOf(samples, lanes) {
@@ -49,5 +49,6 @@ export function chartsOf(samples, lanes) {
   }
   const found = [...charts.values()].sort((a, b) => a.rank - b.rank || a.title.localeCompare(b.title));
   for (const chart of found) chart.who = describe(chart, lanes);
+  for (const chart of found) chart.label = [chart.title, chart.title.startsWith(chart.who) ? "" : chart.who].filter(Boolean).join(" · ");
   return found;
 }

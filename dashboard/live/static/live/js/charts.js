@@ -39,8 +39,8 @@ class Chart {
     const { value } = summarize(Array.from(known, (one) => [one]), spec.how);
     const text = known.length ? reading(value[0], spec.unit) : "–";
     say(this.value, text);
-    say(this.head, `${spec.title} · ${spec.who}`);
-    this.canvas.setAttribute("aria-label", `${spec.title}, ${spec.who}: ${text}`);
+    say(this.head, spec.label);
+    this.canvas.setAttribute("aria-label", `${spec.label}: ${text}`);
   }
 
   /** From zero to a round number above the highest, except for training metrics, which may lie anywhere. */

@@ -1,6 +1,6 @@
 // Everything that is known of one phase, in words: what the hover card and the panel say.
 
-import { clockTime, duration, number, share } from "./format.js";
+import { bytes, clockTime, duration, number, share } from "./format.js";
 import { FLAG } from "./frames.js";
 
 /** The phase {attempt, id} as it is in the store now, or null: lane, name, kind, round, start, end, open, flags ... */
@@ -70,7 +70,14 @@ export function lines(store, facts, now) {
 
 /** Attributes of a phase as [name, text]; values from outside stay text. */
 export function attributes(attrs) {
-  return Object.entries(attrs ?? {}).map(([name, value]) => [name, typeof value === "string" ? value : (typeof value === "number" ? number(value) : JSON.stringify(value))]);
+  return Object.entries(attrs ?? {}).map(([name, value]) => [name, attribute(name, value)]);
+}
+
+function attribute(name, value) {
+  if (typeof value === "string") return value;
+  if (typeof value !== "number") return JSON.stringify(value);
+  if (name === "nbytes") return bytes(value);
+  return Number.isInteger(value) ? value.toLocaleString("en") : number(value);
 }
 
 /** Fetches what only the server knows of a phase, each phase once; open ones are asked again. */

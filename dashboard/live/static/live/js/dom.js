@@ -14,7 +14,7 @@ export function el(tag, attributes = {}, ...children) {
 
 /** Replaces the children of an element. */
 export function fill(element, ...children) {
-  element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 

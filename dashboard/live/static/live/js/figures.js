@@ -10,16 +10,19 @@ const BEFORE = 10;
 const ENDED = new Set(["finished", "failed", "killed"]);
 const roleOf = (store, role) => [...store.lanes.values()].filter((lane) => lane.info.role === role);
 
+const count = (value) => value.toLocaleString("en");
+const age = (ns) => (ns < 99.95e9 ? `${Math.max(0, ns / 1e9).toFixed(1)}\u00a0s` : duration(ns));
+
 /** Which phase most trainers are in now, as "4 of 4 in train"; "" without any. */
 export function commonPhase(store) {
   const trainers = roleOf(store, "trainer");
-  const counts = new Map();
+  const inPhase = new Map();
   for (const { open } of trainers) {
     const inner = open.at(-1);
-    if (inner && !inner.stale) counts.set(inner.phase, (counts.get(inner.phase) ?? 0) + 1);
+    if (inner && !inner.stale) inPhase.set(inner.phase, (inPhase.get(inner.phase) ?? 0) + 1);
   }
-  const [phase, count] = [...counts].sort((a, b) => b[1] - a[1])[0] ?? [];
-  return count ? `${count} of ${trainers.length} in ${store.phase(phase).name}` : "";
+  const [phase, members] = [...inPhase].sort((a, b) => b[1] - a[1])[0] ?? [];
+  return members ? `${count(members)} of ${count(trainers.length)} in ${store.phase(phase).name}` : "";
 }
 
 function roundFigure(store) {
@@ -88,13 +91,13 @@ function dataFigure(store, now) {
   const live = attempts.filter((attempt) => now - attempt.heard < STALE_NS && !ENDED.has(attempt.state));
   const heard = Math.max(...attempts.map((attempt) => attempt.heard).filter(Number.isFinite));
   const error = Math.max(...live.map((attempt) => attempt.error).filter(Number.isFinite));
-  const detail = [`${store.dropped.toLocaleString("en")} dropped`];
-  if (store.rejected) detail.push(`${store.rejected.toLocaleString("en")} rejected`);
-  if (going.length && Number.isFinite(heard)) detail.push(`${duration(Math.max(0, now - heard))} old`);
+  const detail = [`${count(store.dropped)} dropped`];
+  if (store.rejected) detail.push(`${count(store.rejected)} rejected`);
+  if (going.length && Number.isFinite(heard)) detail.push(`${age(now - heard)} old`);
   if (Number.isFinite(error)) detail.push(`± ${duration(error)}`);
   const reporting = new Set(live.map((attempt) => attempt.lane)).size;
   return {
-    label: "Data", value: going.length ? `${reporting} of ${going.length}` : `${lanes.length} ended`, detail: detail.join(" · "),
+    label: "Data", value: !lanes.length ? "–" : going.length ? `${count(reporting)} of ${count(going.length)}` : `${count(lanes.length)} ended`, detail: detail.join(" · "),
     tone: going.length > reporting || store.dropped || store.rejected ? "warn" : "",
     definition: "Workers heard of within 10 s, of those that have not ended. Dropped: records that agents counted as lost; rejected: records the server could not read. How old the newest word is, and the largest error of the clocks of those that report.",
   };

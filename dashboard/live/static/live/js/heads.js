@@ -1,6 +1,7 @@
 // Names beside the lanes: elements for the rows in sight only, reused as they scroll.
 
 import { el, say } from "./dom.js";
+import { plural } from "./format.js";
 import { rowsInSight } from "./measure.js";
 
 const NAMED_FROM = 12;
@@ -18,6 +19,7 @@ export class Heads {
       if (row.kind === "lane" && row.height < NAMED_FROM) continue;
       this.#show(this.#element(used++), row, { slow, ui, store });
     }
+    if (layout.height && layout.rows[0].height < NAMED_FROM) used += this.#count(this.#element(used), layout, top);
     for (let i = used; i < this.pool.length; i++) this.pool[i].hidden = true;
   }
 
@@ -34,6 +36,16 @@ export class Heads {
       this.container.append(element);
     }
     return this.pool[index];
+  }
+
+  /** Where lanes are too low for names, how many there are. */
+  #count(element, layout, top) {
+    element.hidden = false;
+    element.lane = null;
+    element.className = "lane-count";
+    element.style.transform = `translateY(${top}px)`;
+    say(element, plural(layout.lanes, "worker"));
+    return 1;
   }
 
   #show(element, row, { slow, ui, store }) {

@@ -46,7 +46,7 @@ const actions = new Actions(page, {
     elements.scroller.scrollTop += row.y - page.viewport.top - page.viewport.height / 2;
   },
 });
-const toolbar = new Toolbar(elements.toolbar, actions);
+const toolbar = new Toolbar(elements, actions);
 const inspector = new Inspector(elements.inspector, page.details, { close: () => actions.close(), step: (by) => actions.round(by) });
 const roundStrip = new RoundStrip(elements.rounds, {
   pick: (first, last) => actions.rounds(first, last),

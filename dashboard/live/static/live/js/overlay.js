@@ -62,8 +62,9 @@ export class Overlay {
     if (x1 <= x0) return;
     const { phase, flags } = this.#facts(bar, store);
     const failed = flags & (FLAG.ERROR | FLAG.ABORTED);
-    if (bar.open) this.#fill(bar.open.stale ? this.staleHatch : this.openHatch, x0, x1, bar);
-    if (failed) this.#fill(this.failedHatch, x0, x1, bar);
+    if (bar.open && bar.height >= 3) this.#fill(bar.open.stale ? this.staleHatch : this.openHatch, x0, x1, bar);
+    else if (flags & FLAG.NESTED) this.#fill(failed ? theme.bad : theme.kind(phase.kind), x0, x1, bar);
+    if (failed && bar.height >= 3) this.#fill(this.failedHatch, x0, x1, bar);
     this.context.fillStyle = theme.bg;
     if (bar.height >= 12 && bar.x0 >= 0 && x1 - x0 >= 3) this.context.fillRect(Math.round(bar.x0) - 0.5, bar.y, 1, bar.height);
     if (bar.height < 12 || x1 - x0 < LABELLED) return;
@@ -96,7 +97,7 @@ export class Overlay {
     let text = texts.findLast((candidate) => this.#width(candidate) <= room);
     if (!text) {
       const kept = Math.floor((texts[0].length * (room - 6)) / this.#width(texts[0]));
-      if (kept < 2) return;
+      if (kept < 3) return;
       text = `${texts[0].slice(0, kept)}…`;
     }
     this.context.fillStyle = ink;

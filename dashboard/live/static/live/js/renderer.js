@@ -18,7 +18,7 @@ export class Renderer {
   /** `words(now)` writes what is text (header, panel, toolbar); `drawn()` is called when a frame is on screen. */
   constructor(page, theme, { actions, words, drawn, roundStrip }) {
     Object.assign(this, { page, theme, words, drawn, roundStrip, bars: [], grid: [] });
-    Object.assign(this, { dirty: true, over: false, touched: 0, wordsAt: -Infinity, mirrorAt: -Infinity, movedAt: -Infinity });
+    Object.assign(this, { dirty: true, over: false, touched: 0, wordsAt: -Infinity, mirrorAt: -Infinity, movedAt: -Infinity, chartsAt: -Infinity });
     const { elements } = page;
     this.strip = new Strip(elements.strip);
     this.overlay = new Overlay(elements.overlay);
@@ -45,7 +45,7 @@ export class Renderer {
 
   frame(time) {
     const now = this.page.now();
-    if (this.#moves(now, time)) this.dirty = true;
+    if (this.#moves(now, time) || this.#chartsAreDue(time)) this.dirty = true;
     if (this.dirty) this.#draw(now, time);
     else if (this.over) this.#overlay(now);
     if (time - this.wordsAt >= WORDS_MS) {
@@ -68,6 +68,10 @@ export class Renderer {
     return moved || grown;
   }
 
+  #chartsAreDue(time) {
+    return this.chartsAt < this.touched && time - this.touched > REST_MS && this.charts.heavy;
+  }
+
   #draw(now, time) {
     const { page, theme } = this;
     const { elements, store, view, ui } = page;
@@ -77,12 +81,12 @@ export class Renderer {
     view.advance({ now, ended: page.ended, earliest: store.earliest, rounds: store.rounds.list() });
     store.grow(now);
     const unix = (one) => store.toUnix(one);
-    this.grid = ticks(view, now, unix);
+    this.grid = ticks(view, now, unix, view.follow && !page.ended);
     elements.root.dataset.show = ui.show;
     elements.root.dataset.spans = String(store.total);
     if (ui.show === "table") this.table.draw({ store, layout: page.layout, view, selected: ui.selection });
     else this.#lanes(now, time);
-    drawAxis(elements.axis, view, this.grid, { theme, now, mark: ui.mark, unix });
+    drawAxis(elements.axis, view, this.grid, { theme, mark: ui.mark, unix });
     this.roundStrip.draw({ store, view, theme, selected: page.round()?.index });
   }
 
@@ -93,9 +97,11 @@ export class Renderer {
     this.bars = this.strip.draw(scene);
     this.heads.draw({ layout, store, ui, round: page.round(), ...viewport });
     this.#overlay(now);
-    // Charts of very many series wait until the view rests.
-    if (this.charts.heavy && time - this.touched < REST_MS) this.dirty = true;
-    else this.charts.draw({ store, view, theme, grid: this.grid, now, cursor: ui.cursor });
+    // Charts of very many series wait until the view rests, and follow it once a second.
+    const late = this.charts.heavy && (time - this.touched < REST_MS || time - this.chartsAt < CALM_MS);
+    if (late) return;
+    this.chartsAt = time;
+    this.charts.draw({ store, view, theme, grid: this.grid, now, cursor: ui.cursor });
   }
 
   #overlay(now) {

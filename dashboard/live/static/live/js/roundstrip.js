@@ -46,7 +46,7 @@ export class RoundStrip {
     const longest = Math.max(...visible.map((round) => this.#wall(round)), 1);
     this.#ghosts(theme, rounds);
     for (const round of visible) this.#bar(round, longest, theme);
-    this.#labels(theme, selected);
+    if (rounds.length || store.run.rounds_planned) this.#labels(theme, selected);
     this.#brush(view, theme);
   }
 

@@ -3,9 +3,9 @@
 import { el, fill } from "./dom.js";
 import { duration } from "./format.js";
 
-const SNIPPET = `import roundwatch
+const snippet = (project) => `import roundwatch
 
-run = roundwatch.init(project="my-project", rounds=20)
+run = roundwatch.init(project=${JSON.stringify(project)}, rounds=20)
 for r in range(20):
     with run.round(r):
         with run.phase("train"):
@@ -27,7 +27,7 @@ export class Status {
     this.#banner();
     const nothing = this.state !== "loading" && !store.total && ![...store.lanes.values()].some((lane) => lane.open.length);
     this.empty.hidden = !nothing;
-    if (nothing && !this.empty.children.length) this.#teach();
+    if (nothing && !this.empty.children.length) this.#teach(store.run);
   }
 
   #banner() {
@@ -51,11 +51,11 @@ export class Status {
     return ["", ""];
   }
 
-  #teach() {
+  #teach({ project }) {
     fill(this.empty,
       el("h2", {}, "No phases yet"),
       el("p", {}, "This run is known, but nothing it does has a name yet. Bars appear here as soon as the training enters a phase:"),
-      el("pre", {}, el("code", {}, SNIPPET)),
+      el("pre", {}, el("code", {}, snippet(project ?? "my-project"))),
       el("p", { class: "muted" }, "Nothing after a minute? ", el("code", {}, "roundwatch doctor"), " on the training host says what is collected, what is not, and why."));
   }
 }

@@ -7,7 +7,7 @@ import { ofBar, standing } from "./detail.js";
 const MOST = 500;
 const HEADS = ["worker", "phase", "kind", "round", "start", "duration", ""];
 
-/** Phases that touch the view on the shown lanes, in order of start; `all` counts those beyond the limit too. */
+/** Phases that touch the view on the shown lanes, newest first; `all` counts those beyond the limit too. */
 export function tableRows(store, layout, view, most = MOST) {
   const found = [];
   for (const { kind, lane } of layout.rows) {
@@ -15,8 +15,8 @@ export function tableRows(store, layout, view, most = MOST) {
     lane.spans.each(view.from, view.to, (index) => found.push({ lane, index, open: null, start: lane.spans.start[index] }));
     for (const open of lane.open) if (open.end >= view.from && open.start < view.to) found.push({ lane, index: -1, open, start: open.start });
   }
-  found.sort((a, b) => a.start - b.start);
-  return { all: found.length, rows: found.slice(-most).map((bar) => ofBar(store, bar.lane, bar)) };
+  found.sort((a, b) => b.start - a.start);
+  return { all: found.length, rows: found.slice(0, most).map((bar) => ofBar(store, bar.lane, bar)) };
 }
 
 export class Table {

@@ -27,11 +27,13 @@ export function luminance(colour) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-const INKS = ["#0f1216", "#ffffff"];
+const DARK_INK = "#0f1216";
+const LIGHT_INK = "#ffffff";
+const READABLE = 4.5;
 
-/** Black or white, whichever can be read better on a colour. */
+/** White where it can be read well on a colour, else near black. */
 export function inkOn(colour) {
-  return luminance(colour) > 0.19 ? INKS[0] : INKS[1];
+  return 1.05 / (luminance(colour) + 0.05) >= READABLE ? LIGHT_INK : DARK_INK;
 }
 
 function mixed(one, other) {

@@ -19,7 +19,7 @@ export const CHOICES = {
 const options = (choices) => choices.map(([value, label]) => el("option", { value }, label));
 
 export class Toolbar {
-  constructor(element, actions) {
+  constructor({ toolbar, gutter }, actions) {
     this.follow = el("button", { type: "button", class: "button follow", title: "L follows, Space pauses", click: () => actions.toggle() });
     this.extent = el("select", { class: "button", "aria-label": "What to follow", change: () => actions.extent(parseExtent(this.extent.value)) }, options(EXTENTS));
     this.choices = Object.fromEntries(["group", "sort", "rows"].map((name) => {
@@ -27,10 +27,11 @@ export class Toolbar {
       return [name, select];
     }));
     this.table = el("button", { type: "button", class: "button", title: "T", click: () => actions.cycle("show") }, "Table");
-    this.filter = el("input", { type: "search", class: "button filter", placeholder: "Filter lanes  /", "aria-label": "Filter lanes", maxlength: 128, input: () => actions.choose("filter", this.filter.value) });
+    this.filter = el("input", { type: "search", class: "filter", placeholder: "Filter /", "aria-label": "Filter lanes", maxlength: 128, input: () => actions.choose("filter", this.filter.value) });
     this.legend = el("div", { class: "legend" });
     const help = el("button", { type: "button", class: "button icon", title: "Keys (?)", "aria-label": "Keys", click: () => actions.help() }, "?");
-    fill(element, this.follow, this.extent, ...Object.values(this.choices), this.table, this.filter, help, this.legend);
+    fill(toolbar, this.follow, this.extent, ...Object.values(this.choices), this.table, help, this.legend);
+    fill(gutter, this.filter);
   }
 
   draw({ view, ui, fresh, running, phases }) {

@@ -13,6 +13,7 @@ export class Tooltip {
 
   /** Shows a phase near a point of the window, or hides with null. */
   phase(store, facts, now, point) {
+    this.now = now;
     if (!facts) return this.hide();
     const key = `${facts.attempt}.${facts.id}`;
     if (key !== this.key) {
@@ -49,7 +50,7 @@ export class Tooltip {
     const more = await this.details.of(facts);
     if (this.key !== key || !more) return;
     this.more = more;
-    this.#write(store, facts, NaN);
+    this.#write(store, facts, this.now);
     this.#place(this.point);
   }
 

@@ -30,7 +30,7 @@ export class View {
     this.from = -DEFAULT_SPAN;
     this.to = 0;
     this.width = 1;
-    this.span = DEFAULT_SPAN;
+    this.span = 0;
     this.cursor = null;
   }
 
@@ -51,7 +51,7 @@ export class View {
     if (!this.follow || !Number.isFinite(now)) return false;
     const started = Number.isFinite(earliest) ? earliest : now;
     const wanted = this.#wanted(now - started, rounds);
-    if (Math.abs(wanted - this.span) > this.span * 0.2 || this.extent.all || this.extent.span) this.span = wanted;
+    if (Math.abs(wanted - this.span) > this.span * (this.extent.all ? 0.005 : 0.2) || this.extent.span) this.span = wanted;
     const room = ended ? ROOM_ENDED : ROOM;
     const perPixel = this.span / (this.width * (1 - room));
     const to = Math.ceil((now + this.width * room * perPixel) / perPixel) * perPixel;
