@@ -12,8 +12,8 @@ refuse() {
 # Print the first Python on this machine that is new enough and can make virtual environments.
 find_python() {
     found=
-    for candidate in "${ROUNDWATCH_PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do
-        command -v "${candidate:-nothing}" >/dev/null 2>&1 || continue
+    for candidate in ${ROUNDWATCH_PYTHON:-python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3}; do
+        command -v "$candidate" >/dev/null 2>&1 || continue
         found=$candidate
         "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null || continue
         new_enough=$candidate
@@ -21,7 +21,7 @@ find_python() {
         printf '%s' "$candidate"
         return
     done
-    [ -n "$found" ] || refuse "Roundwatch needs Python 3.11 to 3.14, and this machine has no python3."
+    [ -n "$found" ] || refuse "Roundwatch needs Python 3.11 to 3.14, and this machine has none."
     [ -n "${new_enough:-}" ] ||
         refuse "Roundwatch needs Python 3.11 to 3.14, but $found is $("$found" -c 'import platform; print(platform.python_version())')."
     refuse "$new_enough cannot make virtual environments: install its venv module (on Debian and Ubuntu: apt install python3-venv)."

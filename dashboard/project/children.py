@@ -70,6 +70,11 @@ class Child:
         return self._process.pid
 
     @property
+    def age_s(self) -> float:
+        """Seconds since its start."""
+        return time.monotonic() - self.started
+
+    @property
     def alive(self) -> bool:
         """Whether it runs; a dead one is reaped by asking."""
         return self._process.poll() is None

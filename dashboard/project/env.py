@@ -61,7 +61,8 @@ def web_url(name: str, default: str, *, source: Mapping[str, str] = os.environ) 
         bad_port = parts.port == 0
     except ValueError:
         bad_port = True
-    if bad_port or parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query or parts.fragment:
+    more = parts.path or parts.query or parts.fragment or parts.username
+    if bad_port or parts.scheme not in {"http", "https"} or not parts.hostname or more:
         raise ImproperlyConfigured(f"{name} must look like https://watch.example.org, not {value!r}.")
     return value
 

@@ -17,6 +17,7 @@ from dashboard.project.supervisor import Unit
 from dashboard.project.warden import MARK
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+_SETTLED_S = 1.0
 _DEMO = REPOSITORY / "agents/examples/rounds.py"
 
 
@@ -98,7 +99,10 @@ class House:
 
 
 def _plain(name: str, program: Program) -> Unit:
-    return Unit(name, lambda: Child(program))
+    # Nothing to ask it: what has lived this long has read its settings and imported its modules.
+    unit = Unit(name, lambda: Child(program))
+    unit.ready = lambda: unit.child is not None and unit.child.age_s > _SETTLED_S
+    return unit
 
 
 def _answers(url: str) -> bool:

@@ -24,6 +24,7 @@ _STEADY_AFTER_S = 10.0
 _LARGEST_LOG_BYTES = 32 * 1024 * 1024
 # A program that dies so often before it was ever ready will not become ready by more of the same.
 _DEATHS_TO_GIVE_UP = 3
+_DEATHS_TO_SAY = 5
 
 
 class Stopped(Exception):  # noqa: N818 - not an error: somebody asked us to end
@@ -154,7 +155,7 @@ class Supervisor:
         if unit.child is not None and not unit.child.alive:
             unit.exit_status = unit.child.exit_status
             unit.note_death(now)
-            if unit.lasting:
+            if unit.lasting and (unit.deaths <= _DEATHS_TO_SAY or unit.deaths % 100 == 0):
                 self._say(f"{unit.name} ended ({_how(unit.exit_status)}), starting it again")
             elif unit.exit_status != 0:
                 self._say(f"{unit.name} ended ({_how(unit.exit_status)}); its log is {unit.log}")
@@ -214,7 +215,7 @@ def _last_words(log: Path, since: int) -> str:
     with log.open("rb") as file:
         file.seek(since)
         lines = file.read().decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else ""
+    return lines[-1].removeprefix("CommandError: ") if lines else ""
 
 
 def _why_not(unit: Unit) -> str:

@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import OperationalError, connection
+from django.db import connection
 
 from dashboard.project.datadir import write_private
 from dashboard.teams import login_links
@@ -26,8 +27,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, answer: Path, **options: Any) -> None:
         """Do all three, or say in one sentence why not."""
         try:
-            connection.ensure_connection()
-        except OperationalError as problem:
+            # Past the pool, which would try again and again and then not say why.
+            psycopg.connect(**connection.get_connection_params()).close()
+        except psycopg.OperationalError as problem:
             reason = " ".join(str(problem).split())
             raise CommandError(f"The database does not answer: {reason}") from None
         call_command("migrate", interactive=False, verbosity=0)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
 from dashboard.project import env
 from dashboard.project.datadir import DataFolder, Lock, Refused, default_data, write_private
@@ -42,7 +42,8 @@ class Command(BaseCommand):
         try:
             self._run(options)
         except (Refused, ImproperlyConfigured) as reason:
-            raise CommandError(str(reason)) from None
+            self.stderr.write(str(reason))
+            raise SystemExit(1) from None
         except Stopped:
             self._say("stopped")
 
