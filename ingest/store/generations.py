@@ -1,0 +1,156 @@
+"""Generations of a round: a worker that replays a round opens a new one, its peers join it, late records find
+theirs.
+"""
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.db import connection
+
+from ingest.store.locks import Lock, hold
+
+
+@dataclass(slots=True)
+class Part:
+    """What one transaction says of a worker's part in a round as recorded by a stream; times Unix ns.
+
+    `began_at` is when the stream's attempt began; `own` whether the stream is the worker's.
+    """
+
+    run_id: UUID
+    stream_id: int
+    worker_id: int
+    index: int
+    began_at: dt.datetime
+    own: bool
+    begin_ns: int
+    end_ns: int | None = None
+    derived: bool = True
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """Stream, worker and round."""
+        return (self.stream_id, self.worker_id, self.index)
+
+
+@dataclass(slots=True)
+class _Sibling:
+    """An attempt's part in a generation."""
+
+    stream_id: int
+    began_at: dt.datetime
+    ended: bool
+
+
+@dataclass(slots=True)
+class _Generation:
+    """One generation of a round, and the parts in it by worker."""
+
+    id: int
+    number: int
+    closed: bool
+    parts: dict[int, list[_Sibling]] = field(default_factory=dict)
+
+
+Rounds = dict[tuple[UUID, int], list[_Generation]]
+
+_ROUNDS = "SELECT run_id, index, id, generation, closed FROM ingest_round WHERE run_id = ANY(%s) AND index = ANY(%s)"
+_PARTS = """
+SELECT p.round_id, p.worker_id, p.stream_id, s.began_at, p.end_ns IS NOT NULL AND NOT p.derived
+FROM ingest_workerround p JOIN ingest_stream s ON s.id = p.stream_id
+WHERE p.round_id = ANY(%s) AND (p.worker_id = ANY(%s) AND s.worker_id = p.worker_id OR p.stream_id = ANY(%s))
+"""
+_MAKE = """
+INSERT INTO ingest_round (run_id, index, generation, begin_ns, closed, data_version, verdict_version,
+trainers) VALUES (%s, %s, %s, %s, false, 0, -1, 0) RETURNING id
+"""
+
+
+def place(parts: Sequence[Part]) -> dict[tuple[int, int, int], int]:
+    """Round.id for each part by its key; rounds and generations that do not exist are made."""
+    places = _places(parts, _load(parts), make=False)
+    if len(places) == len(parts):
+        return places
+    for run_id in sorted({part.run_id for part in parts if part.key not in places}):
+        hold(Lock.ROUNDS, run_id)
+    return _places(parts, _load(parts), make=True)
+
+
+def _places(parts: Sequence[Part], rounds: Rounds, *, make: bool) -> dict[tuple[int, int, int], int]:
+    """Where each part is or, if `make`, shall be. Earlier attempts first, and each before what it derives."""
+    places: dict[tuple[int, int, int], int] = {}
+    for part in sorted(parts, key=lambda part: (part.began_at, part.stream_id, part.index, not part.own)):
+        generations = rounds.setdefault((part.run_id, part.index), [])
+        chosen = _present(part, generations)
+        if chosen is None and make:
+            chosen = _choose(part, generations)
+            chosen.parts.setdefault(part.worker_id, []).append(_Sibling(part.stream_id, part.began_at, ended=False))
+        if chosen is not None:
+            places[part.key] = chosen.id
+            for sibling in chosen.parts[part.worker_id]:
+                sibling.ended |= sibling.stream_id == part.stream_id and part.end_ns is not None and not part.derived
+    return places
+
+
+def _present(part: Part, generations: Sequence[_Generation]) -> _Generation | None:
+    return next(
+        (
+            each
+            for each in generations
+            if any(sibling.stream_id == part.stream_id for sibling in each.parts.get(part.worker_id, ()))
+        ),
+        None,
+    )
+
+
+def _choose(part: Part, generations: list[_Generation]) -> _Generation:
+    """The generation of a part that is new.
+
+    It opens one where an earlier attempt of its worker has ended the newest (or was in it when it closed). It
+    joins an older one where the newest belongs to a later attempt: then the records came late.
+    """
+    if not part.own:  # what a stream says of others belongs where the stream itself is
+        for each in generations:
+            if any(sibling.stream_id == part.stream_id for there in each.parts.values() for sibling in there):
+                return each
+    for each in reversed(generations):
+        siblings = each.parts.get(part.worker_id, ()) if part.own else ()
+        if any(there.began_at < part.began_at and (there.ended or each.closed) for there in siblings):
+            if each is not generations[-1]:
+                return each
+            break
+        if not any(there.began_at > part.began_at for there in siblings):
+            return each
+    else:
+        if generations:
+            return generations[0]
+    made = _Generation(_insert(part, len(generations)), len(generations), closed=False)
+    generations.append(made)
+    return made
+
+
+def _insert(part: Part, generation: int) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(_MAKE, [part.run_id, part.index, generation, part.begin_ns])
+        (round_id,) = cursor.fetchone()
+    return int(round_id)
+
+
+def _load(parts: Sequence[Part]) -> Rounds:
+    """The generations that exist of the parts' rounds, oldest first, with the parts that matter to these
+    workers.
+    """
+    rounds: Rounds = {}
+    by_id = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_ROUNDS, [list({part.run_id for part in parts}), list({part.index for part in parts})])
+        for run_id, index, pk, number, closed in sorted(cursor.fetchall(), key=lambda row: row[3]):
+            by_id[pk] = _Generation(pk, number, closed)
+            rounds.setdefault((run_id, index), []).append(by_id[pk])
+        workers, streams = {part.worker_id for part in parts}, {part.stream_id for part in parts}
+        cursor.execute(_PARTS, [list(by_id), list(workers), list(streams)])
+        for pk, worker_id, stream_id, began_at, ended in cursor.fetchall():
+            by_id[pk].parts.setdefault(worker_id, []).append(_Sibling(stream_id, began_at, ended))
+    return rounds

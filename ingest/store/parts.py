@@ -1,0 +1,95 @@
+"""Each attempt's part in a round: recorded by begin and end, or derived from phases, and put into its
+generation.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.db import connection
+
+from ingest.store.generations import Part, place
+
+
+@dataclass(slots=True)
+class Parts:
+    """The parts that one transaction touches."""
+
+    by_key: dict[tuple[int, int, int], Part] = field(default_factory=dict)
+
+    def recorded(self, part: Part) -> None:
+        """A begin or an end of a round: it outranks whatever was derived."""
+        known = self.by_key.get(part.key)
+        if known is None or known.derived:
+            self.by_key[part.key] = part
+        else:
+            _widen(known, part)
+
+    def derive(self, part: Part) -> None:
+        """Phases of a round whose begin was not recorded, or not yet."""
+        known = self.by_key.get(part.key)
+        if known is None:
+            self.by_key[part.key] = part
+        elif known.derived:
+            _widen(known, part)
+
+
+def _widen(known: Part, part: Part) -> None:
+    known.begin_ns = min(known.begin_ns, part.begin_ns)
+    if part.end_ns is not None:
+        known.end_ns = part.end_ns if known.end_ns is None else max(known.end_ns, part.end_ns)
+
+
+_SAVE_PARTS = """
+INSERT INTO ingest_workerround AS p (round_id, stream_id, worker_id, begin_ns, end_ns, derived)
+SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bool[])
+ON CONFLICT (round_id, stream_id, worker_id) DO UPDATE SET
+    begin_ns = CASE WHEN p.derived AND NOT excluded.derived THEN excluded.begin_ns
+                    ELSE least(p.begin_ns, excluded.begin_ns) END,
+    end_ns = CASE WHEN p.derived AND NOT excluded.derived THEN excluded.end_ns
+                  WHEN excluded.derived AND NOT p.derived THEN p.end_ns
+                  ELSE greatest(p.end_ns, excluded.end_ns) END,
+    derived = p.derived AND excluded.derived
+WHERE p.derived OR NOT excluded.derived
+"""
+# New data reopens a closed round: it closes again at once if it is still over, and is judged anew.
+_TOUCH = """
+UPDATE ingest_round r SET data_version = data_version + 1, closed = false, begin_ns = least(r.begin_ns,
+v.begin_ns) FROM unnest(%s::bigint[], %s::bigint[]) AS v (id, begin_ns) WHERE r.id = v.id
+"""
+
+
+def save(parts: Parts) -> dict[UUID, set[int]]:
+    """Store the parts, each in its generation, within the caller's transaction; returns the indexes touched by
+    run.
+    """
+    rows = list(parts.by_key.values())
+    if not rows:
+        return {}
+    places = place(rows)
+    with connection.cursor() as cursor:
+        begins: dict[int, int] = {}
+        for part in rows:
+            round_id = places[part.key]
+            begins[round_id] = min(begins.get(round_id, part.begin_ns), part.begin_ns)
+        ids = sorted(begins)
+        cursor.execute("SELECT 1 FROM ingest_round WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [ids])
+        columns = zip(
+            *[(places[p.key], p.stream_id, p.worker_id, p.begin_ns, p.end_ns, p.derived) for p in rows], strict=True
+        )
+        cursor.execute(_SAVE_PARTS, [list(column) for column in columns])
+        cursor.execute(_TOUCH, [ids, [begins[round_id] for round_id in ids]])
+    touched: dict[UUID, set[int]] = {}
+    for part in rows:
+        touched.setdefault(part.run_id, set()).add(part.index)
+    return touched
+
+
+def newest_generations(run_id: UUID, indexes: Iterable[int]) -> dict[int, int]:
+    """The newest generation of each of the run's rounds that exists."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT index, max(generation) FROM ingest_round WHERE run_id = %s AND index = ANY(%s) GROUP BY index",
+            [run_id, list(indexes)],
+        )
+        return dict(cursor.fetchall())

@@ -1,0 +1,61 @@
+"""Runs: what an attempt's begin says of them, when they were heard of last, and their deletion."""
+
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from ingest.models import Run
+
+_HEARD_EVERY = dt.timedelta(seconds=1)
+_DUE = "SELECT id FROM ingest_run WHERE id = ANY(%s) AND (heard_at < %s OR last_day < %s)"
+_HEARD = """
+UPDATE ingest_run SET heard_at = greatest(heard_at, %s), last_day = greatest(last_day, %s) WHERE id = ANY(%s)
+"""
+
+
+def due(run_ids: Iterable[UUID], now: dt.datetime) -> set[UUID]:
+    """Those whose row does not yet say that they were heard of in this second and on this day."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DUE, [list(run_ids), now - _HEARD_EVERY, now.date()])
+        return {run_id for (run_id,) in cursor.fetchall()}
+
+
+def lock(run_ids: Iterable[UUID]) -> None:
+    """Lock the rows in id order until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM ingest_run WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [sorted(run_ids)])
+
+
+def heard(run_ids: Iterable[UUID], now: dt.datetime) -> None:
+    """Note on locked rows that they were heard of, and that today's partitions hold some of their records."""
+    with connection.cursor() as cursor:
+        cursor.execute(_HEARD, [now, now.date(), list(run_ids)])
+
+
+def begun(run_id: UUID, words: Sequence[Mapping[str, Any]]) -> bool:
+    """Take over what attempts said at their begin, on a locked row; returns whether it changed.
+
+    The first name stays, for people may have changed it since; figures and configuration follow the newest
+    attempt; tags and conditions add up.
+    """
+    run = Run.objects.get(pk=run_id)
+    before = {name: getattr(run, name) for name in _CHANGED}
+    for word in words:
+        if run.name == run.key:
+            run.name = word.get("name") or run.name
+        run.config = run.config | word.get("config", {})
+        run.conditions = run.conditions | word.get("conditions", {})
+        run.tags = list(dict.fromkeys([*run.tags, *word.get("tags", [])]))
+        run.rounds_planned = word.get("rounds", run.rounds_planned)
+        run.model_bytes = word.get("model_bytes", run.model_bytes)
+        run.flops_per_item = word.get("flops_per_item", run.flops_per_item)
+    changed = [name for name in _CHANGED if getattr(run, name) != before[name]]
+    if changed:
+        run.save(update_fields=changed)
+    return bool(changed)
+
+
+_CHANGED = ("name", "config", "conditions", "tags", "rounds_planned", "model_bytes", "flops_per_item")

@@ -1,0 +1,103 @@
+"""Stream rows of one transaction: locked in id order, changed in memory, saved in one statement."""
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from django.db import connection
+
+from ingest.store import ranges
+from ingest.store.arrivals import Arrival
+from ingest.store.ranges import Range
+
+
+@dataclass(slots=True)
+class StreamRow:
+    """What a transaction may change of a stream; `numbers` as sorted half-open ranges."""
+
+    id: int
+    numbers: list[Range]
+    deleted: bool
+    highest: int
+    stored: int
+    dropped: int
+    rejected: int
+    opens: Sequence[dict[str, Any]]
+    opens_number: int
+    opens_at_ns: int
+    offset_ns: int
+    error_ns: int | None
+    heard_at: dt.datetime
+    ended_at: dt.datetime | None
+    end_state: str
+
+    def take(self, arrival: Arrival) -> list[Range]:
+        """Note the batch's numbers as stored; returns those of them that were not, as half-open ranges."""
+        end = arrival.first + arrival.count
+        fresh = ranges.missing(self.numbers, arrival.first, end)
+        if arrival.count:
+            self.numbers = ranges.add(self.numbers, arrival.first, end)
+        self.highest = max(self.highest, arrival.highest)
+        return fresh
+
+    def hear(self, arrival: Arrival, now: dt.datetime) -> bool:
+        """Take over what holds as of the batch's last record; returns False where a later batch has been
+        heard.
+        """
+        number = arrival.first + arrival.count - 1
+        if arrival.alive:
+            self.heard_at = now
+        if (number, arrival.open_at_ns) < (self.opens_number, self.opens_at_ns):
+            return False
+        self.opens_number, self.opens_at_ns = number, arrival.open_at_ns
+        self.offset_ns, self.error_ns = arrival.offset_ns, arrival.error_ns
+        self.opens = [] if self.ended_at else arrival.opens
+        return True
+
+
+_LOCK = """
+SELECT id, numbers::text, deleted, highest, stored_count, dropped_count, rejected_count, opens, opens_number,
+       opens_at_ns, offset_ns, error_ns, heard_at, ended_at, end_state
+FROM ingest_stream WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE
+"""
+_SAVE = """
+UPDATE ingest_stream s SET numbers = v.numbers::int8multirange, highest = v.highest, stored_count = v.stored,
+dropped_count = v.dropped, rejected_count = v.rejected, opens = v.opens::jsonb, opens_number = v.opens_number,
+opens_at_ns = v.opens_at_ns, offset_ns = v.offset_ns, error_ns = v.error_ns, heard_at = v.heard_at, ended_at =
+v.ended_at, end_state = v.end_state FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::bigint[],
+%s::bigint[], %s::bigint[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[],
+%s::timestamptz[], %s::timestamptz[], %s::text[]) AS v (id, numbers, highest, stored, dropped, rejected,
+opens, opens_number, opens_at_ns, offset_ns, error_ns, heard_at, ended_at, end_state) WHERE s.id = v.id
+"""
+
+
+def lock(ids: Iterable[int]) -> dict[int, StreamRow]:
+    """The rows by id, locked until the transaction ends; in id order, so that writers of many streams never
+    deadlock.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK, [sorted(ids)])
+        rows = cursor.fetchall()
+    return {row[0]: _row(*row) for row in rows}
+
+
+def _row(pk: int, numbers: str, *others: Any) -> StreamRow:
+    before, opens, after = others[:5], others[5], others[6:]
+    return StreamRow(pk, ranges.parse(numbers), *before, msgspec.json.decode(opens), *after)
+
+
+def save(rows: Sequence[StreamRow]) -> None:
+    """Write the rows back."""
+    values = [
+        (
+            row.id, ranges.render(row.numbers), row.highest, row.stored, row.dropped, row.rejected,
+            msgspec.json.encode(row.opens).decode(), row.opens_number, row.opens_at_ns, row.offset_ns, row.error_ns,
+            row.heard_at, row.ended_at, row.end_state,
+        )
+        for row in rows
+    ]  # fmt: skip
+    if values:
+        with connection.cursor() as cursor:
+            cursor.execute(_SAVE, [list(column) for column in zip(*values, strict=True)])

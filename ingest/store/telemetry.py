@@ -1,0 +1,88 @@
+"""The transaction of ingest: what is new of several requests becomes rows, once; what was there stays as it
+is.
+"""
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from ingest import partitions
+from ingest.store import parts, ranges, runs, states, stream_rows
+from ingest.store.arrivals import Fault, Job
+from ingest.store.intake import Intake
+from ingest.store.news import Bulletin
+from ingest.store.resolve import Resolved, resolve
+from roundwatch import wire
+
+_MOST_HOLES = 100
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of one request: a result for each batch, or why it was refused."""
+
+    results: list[wire.Result] = field(default_factory=list)
+    fault: Fault | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Outcomes in the order of the jobs, and the news for viewers."""
+
+    outcomes: list[Outcome]
+    news: Bulletin
+
+
+def write(jobs: Sequence[Job]) -> Written:
+    """Store several requests in one transaction; when it returns, they are committed on disk.
+
+    Raises django.db.Error, and stores nothing, when the database refuses: for one record of one job, or
+    altogether.
+    """
+    outcomes = [Outcome() for _ in jobs]
+    resolved: list[tuple[Outcome, Resolved]] = []
+    for job, outcome in zip(jobs, outcomes, strict=True):
+        try:
+            resolved += [(outcome, each) for each in resolve(job)]
+        except Fault as fault:
+            outcome.fault = fault
+    now = timezone.now().astimezone(dt.UTC)
+    partitions.ready(now.date())
+    news = _store(resolved, now)
+    return Written(outcomes, news)
+
+
+@transaction.atomic
+def _store(resolved: Sequence[tuple[Outcome, Resolved]], now: dt.datetime) -> Bulletin:
+    rows = stream_rows.lock({each.stream.id for _, each in resolved})
+    intake = Intake(now)
+    for outcome, each in resolved:
+        row = rows[each.stream.id]
+        if row.deleted:
+            outcome.results.append(wire.Result(stream=each.arrival.stream.hex, status="deleted"))
+            continue
+        rejected = intake.take(each, row)
+        missing = ranges.holes(row.numbers, _MOST_HOLES)
+        result = wire.Result(stream=each.arrival.stream.hex, status="stored", missing=missing, rejected=rejected)
+        outcome.results.append(result)
+    intake.save()
+    touched = parts.save(intake.parts)
+    stream_rows.save(list(intake.rows.values()))
+    changes = states.hear(intake.lives.heard, now)
+    changed = _update_runs(intake, changes, now)
+    return intake.bulletin(touched, changes, changed)
+
+
+def _update_runs(intake: Intake, changes: Iterable[states.Change], now: dt.datetime) -> set[UUID]:
+    """Bring the runs' rows up to date, all locked first and in order; returns those that changed to the eye."""
+    turned = {change.run_id for change in changes}
+    due = runs.due(intake.runs(), now)
+    begun = intake.lives.begun
+    runs.lock({*turned, *due, *begun})
+    runs.heard(due, now)
+    changed = {run_id for run_id, words in begun.items() if runs.begun(run_id, words)}
+    return changed | set(states.refresh_runs(turned))
