@@ -78,9 +78,24 @@ def web_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture
-def web(web_server: str, transactional_db: None) -> str:
+def web(web_server: str, transactional_db: None) -> Iterator[str]:
     """The base URL of a running server, beside a database that is emptied after the test."""
-    return web_server
+    yield web_server
+    _wait_until_quiet()
+
+
+def _wait_until_quiet() -> None:
+    """Let the server end what it is reading: emptying the tables under it could deadlock."""
+    from django.db import connection
+
+    busy = """SELECT count(*) FROM pg_stat_activity
+              WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'"""
+    deadline = time.monotonic() + 10
+    with connection.cursor() as cursor:
+        cursor.execute(busy)
+        while cursor.fetchone()[0] and time.monotonic() < deadline:
+            time.sleep(0.02)
+            cursor.execute(busy)
 
 
 def _test_database_url() -> str:
