@@ -16,7 +16,10 @@ _RETRY_S = 0.25
 
 
 class Follower:
-    """Hands on entries in order. `epoch` and `position` say how far; `reachable` whether Redis answered last."""
+    """Hands on entries in order. `epoch` and `position` say how far; `reachable` whether Redis answered last.
+
+    `breaks` counts how often entries were missing.
+    """
 
     def __init__(
         self,
@@ -26,12 +29,13 @@ class Follower:
         on_break: Callable[[], None],
         on_return: Callable[[], None],
     ) -> None:
-        """`on_break` is called when entries are missing: the feed began anew, was trimmed or is unreadable.
+        """`on_entries` is called before the position moves on; `on_return` when Redis answers again.
 
-        `on_return` is called when Redis answers again.
+        `on_break` is called when entries are missing: the feed began anew, was trimmed or is unreadable.
         """
-        self.epoch = self.position = 0
+        self.epoch = self.position = self.breaks = 0
         self.reachable = False
+        self.settled = asyncio.Event()  # Redis has answered for the first time, or failed to
         self._feed = Feed(run_id)
         self._on_entries, self._on_break, self._on_return = on_entries, on_break, on_return
         self._begun = False
@@ -46,11 +50,11 @@ class Follower:
                     if self.reachable:
                         _log.warning("The live feed is read from Postgres alone: Redis does not answer (%s).", error)
                     self.reachable = False
+                    self.settled.set()
                     await asyncio.sleep(_RETRY_S)
                 except ValueError:
                     _log.exception("The live feed of a run holds something unreadable; its viewers begin anew.")
                     self._begun = False
-                    self._on_break()
                     await asyncio.sleep(_RETRY_S)
 
     async def since(self, epoch: int, position: int) -> tuple[int, list[Entry]] | None:
@@ -72,10 +76,17 @@ class Follower:
                 return reading.epoch, entries
             epoch, position = reading.epoch, entries[-1].position
 
+    def _break(self) -> None:
+        self.breaks += 1
+        self._on_break()
+
     async def _step(self) -> None:
         if not self._begun:
             self.epoch, self.position = await self._feed.newest()
             self._begun = True
+            if self.settled.is_set():  # viewers were let in without the feed
+                self._break()
+            self.settled.set()
         await self._read()
         if not self.reachable:
             self.reachable = True
@@ -89,10 +100,10 @@ class Follower:
             first_life = self.epoch == 0 and self.position == 0
             if not reading.whole or (reading.epoch != self.epoch and not first_life):
                 self.epoch, self.position = await self._feed.newest()
-                self._on_break()
+                self._break()
                 return
             self.epoch = reading.epoch
             if reading.entries:
-                self.position = reading.entries[-1].position
                 self._on_entries(reading.entries)
+                self.position = reading.entries[-1].position
             more = reading.more

@@ -42,6 +42,7 @@ class Hub:
         self._suspects: Numbers = {}
         self._pending: list[tuple[Part, Numbers]] = []
         self._flushed_at = self._looked_from = self._based_at = 0.0
+        self._before_pending = 0
         self._base = ("", 0)
         self._looking, self._hurry = asyncio.Lock(), asyncio.Event()
         self._tasks = [asyncio.create_task(self.follower.run()), asyncio.create_task(self._compare())]
@@ -54,7 +55,10 @@ class Hub:
 
     async def join(self, viewer: Viewer, hello: Hello) -> None:
         """Let a viewer in: it is sent the present state, what followed its cursor, and then all that comes."""
+        await self.follower.settled.wait()
         viewer.begin()
+        handed_on = self._before_pending if self._pending else self.follower.position
+        breaks = self.follower.breaks
         try:
             await self._fresh_look()
         except django.db.Error:
@@ -64,10 +68,12 @@ class Hub:
             caught_up = await self.follower.since(hello.epoch, hello.last)
         except (RedisError, OSError, ValueError):
             caught_up = (None, [])
-        if caught_up is None or not self._owe(viewer, hello, caught_up[1]):
+        if caught_up is None or breaks != self.follower.breaks or not self._owe(viewer, hello, caught_up[1]):
             viewer.lose()
             return
         epoch, entries = caught_up
+        # Later ones come with the blocks after the viewer's place.
+        entries = [entry for entry in entries if entry.position <= handed_on]
         last = entries[-1].position if entries else hello.last
         first = encode(merge([self.comparison.state, *(e.part for e in entries)]), Cursor(epoch or 0, hello.last, last))
         viewer.welcome(first, epoch, time.monotonic())
@@ -106,6 +112,7 @@ class Hub:
     def _add(self, part: Part, numbers: Numbers) -> None:
         self._pending.append((part, numbers))
         if len(self._pending) == 1:
+            self._before_pending = self.follower.position
             wait = self._flushed_at + _BEAT_S - time.monotonic()
             if wait <= 0:
                 asyncio.get_running_loop().call_soon(self._flush)
