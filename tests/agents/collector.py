@@ -1,4 +1,4 @@
-"""A server of the tests that takes wire requests over real HTTP and remembers, per stream, what each number was."""
+"""A server that takes wire requests over real HTTP and remembers, per stream, what each number was."""
 
 import gzip
 import json
@@ -40,13 +40,13 @@ class Heard:
 
 
 class Collector:
-    """`answers` decides what each request gets: a status with headers; None takes it. `streams` holds what was taken."""
+    """`answers` decides what each request gets: a status with headers, or None, which takes it into `streams`."""
 
     def __init__(self) -> None:
         self.streams: dict[str, Heard] = {}
         self.requests: list[dict[str, Any]] = []
         self.tokens: list[str] = []
-        self.answers: Callable[[dict[str, Any]], Answer | None] = lambda request: None
+        self.answers: Callable[[dict[str, Any]], Answer | None] = lambda _: None
         self.deleted: set[str] = set()
         self.missing: dict[str, list[list[int]]] = {}
         self.lock = threading.Lock()
@@ -124,45 +124,37 @@ def now_ns() -> int:
     return time.monotonic_ns() + CLOCK_AHEAD_NS
 
 
-def rows(batch: dict[str, Any]) -> Iterator[tuple[int, tuple[str, dict[str, Any]]]]:
+DELTAS = {"phases": ("number", "start", "begin_ns"), "rounds": ("number", "begin_ns")}
+SORTS = {"phases": "phase", "rounds": "round", "events": "event", "samples": "sample"}
+Row = tuple[int, tuple[str, dict[str, Any]]]
+
+
+def rows(batch: dict[str, Any]) -> list[Row]:
     """(number, (sort, row)) of everything in a batch, with its indices resolved; fails where it does not cover."""
-    found: list[tuple[int, tuple[str, dict[str, Any]]]] = []
-    names = batch["names"]
-
-    def text(index: int) -> str | None:
-        return None if index < 0 else names[index]
-
-    for number in wire.undelta(batch["starts"]):
-        found.append((number, ("start", {})))
-    for sort, part, deltas in (
-        ("phase", "phases", ("number", "start", "begin_ns")),
-        ("round", "rounds", ("number", "begin_ns")),
-        ("event", "events", ("number", "time_ns")),
-        ("sample", "samples", ("number", "time_ns")),
-    ):
-        columns = dict(batch[part])
-        for name in deltas:
-            columns[name] = wire.undelta(columns[name])
-        for values in zip(*columns.values(), strict=True):
-            row = dict(zip(columns, values, strict=True))
-            for name in ("name", "worker", "device"):
-                if name in row:
-                    row[name] = text(row[name])
-            if "attrs" in row:
-                row["attrs"] = batch["attrs"][row["attrs"]] if row["attrs"] >= 0 else {}
-            if "metric" in row:
-                row["metric"] = batch["metrics"][row["metric"]]
-            if "kind" in row:
-                row["kind"] = wire.KINDS[row["kind"]]
-            if "state" in row:
-                row["state"] = wire.PHASE_STATES[row["state"]]
-            found.append((row["number"], (sort, row)))
+    found: list[Row] = [(number, ("start", {})) for number in wire.undelta(batch["starts"])]
+    for part, sort in SORTS.items():
+        found += [(row["number"], (sort, row)) for row in table(batch, part)]
     found += [(turn["number"], ("lifecycle", turn)) for turn in batch["lifecycle"]]
     for drop in batch["drops"]:
-        found += [(drop["number"] + step, ("drop", drop if not step else {})) for step in range(drop["span"])]
+        found += [(drop["number"] + step, ("drop", {} if step else drop)) for step in range(drop["span"])]
     numbers = sorted(number for number, _ in found)
     assert numbers == list(range(batch["first"], batch["first"] + batch["count"])), (numbers, batch["first"])
-    yield from found
+    return found
+
+
+def table(batch: dict[str, Any], part: str) -> list[dict[str, Any]]:
+    """The rows of one sort of records."""
+    columns = dict(batch[part])
+    for name in DELTAS.get(part, ("number", "time_ns")):
+        columns[name] = wire.undelta(columns[name])
+    found = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    tables = {"name": batch["names"], "worker": batch["names"], "device": batch["names"], "attrs": batch["attrs"]}
+    tables |= {"metric": batch["metrics"], "kind": wire.KINDS, "state": wire.PHASE_STATES}
+    for row in found:
+        for name, entries in tables.items():
+            if name in row:
+                row[name] = None if row[name] < 0 else entries[row[name]]
+    return found
 
 
 @contextmanager

@@ -27,6 +27,8 @@ class Ranges:
 
     def remove(self, first: int, last: int) -> None:
         """Takes first .. last out, where they are in."""
+        if last < first:
+            return
         kept = []
         for low, high in self._ranges:
             if low < first:

@@ -132,6 +132,6 @@ def as_index(index: Any) -> int:
     """A round's index as a number that fits a slot; -1 for what is none."""
     try:
         number = int(index)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # noqa: BLE001 - whatever was given, a training goes on
         return -1
     return number if 0 <= number < MAX_INDEX else -1

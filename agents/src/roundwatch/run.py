@@ -13,6 +13,7 @@ from roundwatch.samplers.memory import process_memory
 
 T = TypeVar("T")
 HAND_OVER_S = 2.0
+MAX_HEADS = 4_096
 
 
 def init(  # noqa: PLR0913 - the promise of the SDK
@@ -105,7 +106,7 @@ class Run:
         phase.attrs = attrs
         try:
             phase.head = self._heads[name if kind is None else (name, kind)]
-        except (KeyError, TypeError):
+        except Exception:  # noqa: BLE001 - a new name, or an object that cannot be one
             phase.head = self._head(slots.START, name, kind)
         if after is not None:
             attrs["after"] = after
@@ -127,7 +128,7 @@ class Run:
         """Numbers over time: each becomes a sample. What is no number is left out, and said once in the log."""
         now = time.monotonic_ns()
         for name, value in dict(metrics).items():
-            self._sample(str(name), "", "training", value, now)
+            self._sample(name, "", "training", value, now)
 
     def progress(self, done: float, total: float) -> None:
         """How far the innermost open phase is."""
@@ -150,7 +151,7 @@ class Run:
         """A phase with explicit Unix times in nanoseconds, of another worker if `worker` is given: for adapters."""
         begin, end = attributes.whole(start_ns), attributes.whole(end_ns)
         if begin is None or end is None or end < begin:
-            endings.tell_once(f"record_phase({name!r}) without usable times is left out")
+            endings.tell_once(f"record_phase({_short(name)!r}) without usable times is left out")
             return
         head = self._head(slots.END, name, kind) | 1 << slots.CLOCK_SHIFT | self._other(worker)
         where = as_index(round) << slots.THREAD_BITS
@@ -163,7 +164,7 @@ class Run:
         """A sample with an explicit Unix time in nanoseconds, of another worker if `worker` is given."""
         when = attributes.whole(time_ns)
         if when is None:
-            endings.tell_once(f"record_sample({metric!r}) without a usable time is left out")
+            endings.tell_once(f"record_sample({_short(metric)!r}) without a usable time is left out")
             return
         head = 1 << slots.CLOCK_SHIFT | self._other(worker)
         self._sample(metric, "", "training", value, when, head, 0 if device is None else self._name(device))
@@ -195,11 +196,11 @@ class Run:
             self._launcher.look(self._ring.shipper_seen_ns())
 
     def _sample(
-        self, metric: str, unit: str, source: str, value: Any, when: int, head: int = 0, device: int = 0
+        self, metric: Any, unit: str, source: str, value: Any, when: int, head: int = 0, device: int = 0
     ) -> None:
         number = attributes.real(value)
         if number is None:
-            endings.tell_once(f"{metric!r} is no number and is left out")
+            endings.tell_once(f"{_short(metric)!r} is no number and is left out")
             return
         name = self._ring.name(_short(metric), unit, source)
         here = self._recorder.here()
@@ -215,9 +216,10 @@ class Run:
 
     def _head(self, sort: int, name: Any, kind: Any) -> int:
         text = _short(name)
-        chosen = kind if kind in wire.KIND_NUMBER else wire.kind_of(text)
+        chosen = kind if isinstance(kind, str) and kind in wire.KIND_NUMBER else wire.kind_of(text)
         head = slots.head(sort, self._name(text), kind=wire.KIND_NUMBER[chosen])
-        if sort == slots.START and len(self._heads) < wire.MAX_WORKERS and isinstance(name, str):
+        usual = isinstance(name, str) and (kind is None or isinstance(kind, str))
+        if sort == slots.START and usual and len(self._heads) < MAX_HEADS:
             self._heads[name if kind is None else (name, kind)] = head
         return head
 
