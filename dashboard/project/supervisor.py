@@ -211,7 +211,7 @@ def _how(status: int | None) -> str:
     return f"exit code {status}"
 
 
-def _last_words(log: Path, since: int) -> str:
+def _last_words(log: Path, since: int = 0) -> str:
     with log.open("rb") as file:
         file.seek(since)
         lines = file.read().decode(errors="replace").strip().splitlines()
@@ -219,5 +219,7 @@ def _last_words(log: Path, since: int) -> str:
 
 
 def _why_not(unit: Unit) -> str:
-    log = f"; its log is {unit.log}" if unit.log else ""
-    return f"{unit.name} did not become ready{log}."
+    if unit.log is None:
+        return f"{unit.name} did not become ready."
+    said = _last_words(unit.log)
+    return f"{unit.name} did not become ready{f' ({said})' if said else ''}; its log is {unit.log}."

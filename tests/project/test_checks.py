@@ -1,0 +1,48 @@
+"""The system checks are silent for a sound installation and speak where something would fail only later."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+KEY = "k3y-" * 20 + "abcdefghij"
+
+
+def check(data: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    cleared = {"ROUNDWATCH_SECRET_KEY", "ROUNDWATCH_PUBLIC_URL", "ROUNDWATCH_DATA"}
+    inherited = {name: value for name, value in os.environ.items() if name not in cleared}
+    return subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        cwd=REPOSITORY,
+        env={**inherited, "ROUNDWATCH_DATA": str(data), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_production_settings_leave_nothing_to_say(tmp_path: Path) -> None:
+    result = check(tmp_path, ROUNDWATCH_SECRET_KEY=KEY, ROUNDWATCH_PUBLIC_URL="https://watch.example.org")
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_key_that_dies_with_the_process_is_told(tmp_path: Path) -> None:
+    result = check(tmp_path, ROUNDWATCH_PUBLIC_URL="https://watch.example.org")
+    assert "roundwatch.W001" in result.stderr
+
+
+def test_a_kept_key_is_used(tmp_path: Path) -> None:
+    (tmp_path / "secret_key").write_text(KEY)
+    result = check(tmp_path, ROUNDWATCH_PUBLIC_URL="https://watch.example.org")
+    assert result.returncode == 0, result.stderr
+
+
+def test_plain_http_across_a_network_is_told(tmp_path: Path) -> None:
+    result = check(tmp_path, ROUNDWATCH_SECRET_KEY=KEY, ROUNDWATCH_PUBLIC_URL="http://watch.example.org")
+    assert "roundwatch.W002" in result.stderr
+
+
+def test_plain_http_on_the_loopback_is_not(tmp_path: Path) -> None:
+    result = check(tmp_path, ROUNDWATCH_SECRET_KEY=KEY, ROUNDWATCH_PUBLIC_URL="http://127.0.0.1:8000")
+    assert "roundwatch." not in result.stderr
