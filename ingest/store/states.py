@@ -46,7 +46,7 @@ class Change:
 
 
 _LOCK_WORKERS = """
-SELECT w.id, w.run_id, w.state, w.last_seen, w.spoken_by_id,
+SELECT w.id, w.run_id, w.state, w.last_seen, w.clock_offset_ns, w.spoken_by_id,
        (SELECT max(s.began_at) FROM ingest_stream s WHERE s.worker_id = w.id)
 FROM ingest_worker w WHERE w.id = ANY(%(workers)s) OR w.spoken_by_id = ANY(%(streams)s)
 ORDER BY w.id FOR NO KEY UPDATE OF w
@@ -77,14 +77,14 @@ def hear(heard: Sequence[Heard], now: dt.datetime) -> list[Change]:
     changed: dict[UUID, list[int]] = {}
     with connection.cursor() as cursor:
         cursor.execute(_LOCK_WORKERS, {"workers": list(by_worker), "streams": list(by_stream)})
-        for worker_id, run_id, state, last_seen, spoken_by, newest in cursor.fetchall():
+        for worker_id, run_id, state, last_seen, clock, spoken_by, newest in cursor.fetchall():
             word = by_worker.get(worker_id) or by_stream.get(spoken_by)
             if word is None or (newest is not None and word.attempt_began_at < newest):
                 continue  # late words of an earlier attempt
             turned = _next_state(state, word)
             if turned != state:
                 changed.setdefault(run_id, []).append(worker_id)
-            elif not word.alive or last_seen > now - _SEEN_EVERY:
+            elif not word.alive or (clock is not None and last_seen > now - _SEEN_EVERY):
                 continue
             seen = now if word.alive else last_seen
             rows.append((worker_id, turned, word.reason, seen, word.offset_ns, word.error_ns))

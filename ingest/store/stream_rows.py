@@ -85,7 +85,7 @@ def lock(ids: Iterable[int]) -> dict[int, StreamRow]:
 
 def _row(pk: int, numbers: str, *others: Any) -> StreamRow:
     before, opens, after = others[:5], others[5], others[6:]
-    return StreamRow(pk, ranges.parse(numbers), *before, msgspec.json.decode(opens), *after)
+    return StreamRow(*(pk, ranges.parse(numbers), *before, msgspec.json.decode(opens), *after))
 
 
 def save(rows: Sequence[StreamRow]) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from django.db import transaction
+from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
 from ingest import partitions
-from ingest.store import parts, ranges, runs, states, stream_rows
+from ingest.store import catalogue, parts, ranges, runs, states, stream_rows, streams
 from ingest.store.arrivals import Fault, Job
 from ingest.store.intake import Intake
 from ingest.store.news import Bulletin
@@ -37,12 +37,26 @@ class Written:
     news: Bulletin
 
 
+class VanishedError(DatabaseError):
+    """A stream that was there is not there any more."""
+
+
 def write(jobs: Sequence[Job]) -> Written:
     """Store several requests in one transaction; when it returns, they are committed on disk.
 
-    Raises django.db.Error, and stores nothing, when the database refuses: for one record of one job, or
-    altogether.
+    Raises django.db.Error, and stores nothing, when the database refuses: one record of one job, or altogether.
     """
+    try:
+        return _write(jobs)
+    except (IntegrityError, VanishedError):
+        # What this process remembers is no longer so: a day's partition was dropped, a database restored.
+        partitions.forget()
+        streams.forget()
+        catalogue.forget()
+        return _write(jobs)
+
+
+def _write(jobs: Sequence[Job]) -> Written:
     outcomes = [Outcome() for _ in jobs]
     resolved: list[tuple[Outcome, Resolved]] = []
     for job, outcome in zip(jobs, outcomes, strict=True):
@@ -61,7 +75,9 @@ def _store(resolved: Sequence[tuple[Outcome, Resolved]], now: dt.datetime) -> Bu
     rows = stream_rows.lock({each.stream.id for _, each in resolved})
     intake = Intake(now)
     for outcome, each in resolved:
-        row = rows[each.stream.id]
+        row = rows.get(each.stream.id)
+        if row is None:
+            raise VanishedError
         if row.deleted:
             outcome.results.append(wire.Result(stream=each.arrival.stream.hex, status="deleted"))
             continue
