@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from ingest import partitions
@@ -172,4 +172,9 @@ class Watcher:
         for chore in self._chores:
             if stopped.is_set():
                 return
-            chore.run_if_due(time.monotonic())
+            try:
+                chore.run_if_due(time.monotonic())
+            except (OperationalError, InterfaceError):
+                raise  # the connection is gone, and with it what the other chores need
+            except Exception:
+                _log.exception("%s failed and is tried again in %s s", chore.name, chore.period_s)
