@@ -176,5 +176,5 @@ class Watcher:
                 chore.run_if_due(time.monotonic())
             except (OperationalError, InterfaceError):
                 raise  # the connection is gone, and with it what the other chores need
-            except Exception:
+            except Exception:  # noqa: BLE001 - one chore must not stop the others
                 _log.exception("%s failed and is tried again in %s s", chore.name, chore.period_s)
