@@ -5,7 +5,7 @@ concatenated; a reader walks them by their length and passes over types it does 
 
 Header, 56 bytes: magic u32 (`MAGIC`), version u16, type u16, bytes u32 (whole frame), count u32, epoch u64,
 first u64, last u64 (cursor range, the two halves of a feed entry's id as milliseconds << 20 | sequence), base i64
-(Unix ns), unit u32 (ns), reserved u32. Times in columns are u32 in `unit` since `base`.
+(Unix ns), unit u32 (ns), 12 bytes of zeros. Times in columns are u32 in `unit` since `base`.
 
 | type | columns, in this order |
 | --- | --- |
@@ -39,7 +39,7 @@ VERSION = 1
 HEADER = np.dtype(
     [
         ("magic", "<u4"), ("version", "<u2"), ("type", "<u2"), ("bytes", "<u4"), ("count", "<u4"),
-        ("epoch", "<u8"), ("first", "<u8"), ("last", "<u8"), ("base", "<i8"), ("unit", "<u4"), ("reserved", "<u4"),
+        ("epoch", "<u8"), ("first", "<u8"), ("last", "<u8"), ("base", "<i8"), ("unit", "<u4"), ("reserved", "<u4", 3),
     ]
 )  # fmt: skip
 OPEN_END = 0xFFFFFFFF
@@ -210,22 +210,9 @@ def _payload(data: bytes, position: int, head: np.void) -> dict[str, Any]:
 def _frame(
     kind: FrameType, body: bytes, *, count: int, cursor: Cursor, base: int = 0, unit: int = 1_000
 ) -> bytes:
-    head = np.array(
-        (
-            MAGIC,
-            VERSION,
-            kind,
-            HEADER.itemsize + len(body),
-            count,
-            cursor.epoch,
-            cursor.first,
-            cursor.last,
-            base,
-            unit,
-            0,
-        ),
-        HEADER,
-    )
+    size = HEADER.itemsize + len(body)
+    place = (cursor.epoch, cursor.first, cursor.last)
+    head = np.array((MAGIC, VERSION, kind, size, count, *place, base, unit, (0, 0, 0)), HEADER)
     return head.tobytes() + body
 
 
