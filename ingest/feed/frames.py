@@ -174,6 +174,8 @@ def decode(data: bytes) -> list[tuple[FrameType, dict[str, Any]]]:
         head = np.frombuffer(data, HEADER, 1, position)[0]
         if head["magic"] != MAGIC or head["version"] != VERSION or head["bytes"] < HEADER.itemsize:
             raise ValueError(f"not a frame at byte {position}")
+        if position + int(head["bytes"]) > len(data):
+            raise ValueError(f"half a frame at byte {position}")
         if int(head["type"]) in _TYPES:
             frames.append((FrameType(int(head["type"])), _payload(data, position, head)))
         position += int(head["bytes"])

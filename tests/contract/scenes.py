@@ -107,7 +107,7 @@ def begin_anew() -> bytes:
 
 def something_new() -> bytes:
     """A type of some later version stands between two that are known."""
-    head = np.array((MAGIC, VERSION, 99, HEADER.itemsize + 8, 1, 0, 0, 0, 0, 1000, 0), HEADER)
+    head = np.array((MAGIC, VERSION, 99, HEADER.itemsize + 8, 1, 0, 0, 0, 0, 1000, (0, 0, 0)), HEADER)
     around = encode_json(FrameType.META, {"dropped": 0}, HERE)
     return around + head.tobytes() + b"whatever" + around
 
