@@ -3,6 +3,7 @@
 import secrets
 
 from django.contrib.auth.hashers import make_password
+from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.utils.text import slugify
 
@@ -55,7 +56,14 @@ def ensure_first_team(known_token: str = "") -> tuple[Team, User, str]:
 
 
 def add_member(team: Team, username: str, role: Role = Role.MEMBER) -> User:
-    """Put a person into a team, with an account that has no password yet where there was none."""
+    """Put a person into a team, with an account that has no password yet where there was none.
+
+    Raises ValueError for a username that no account may have.
+    """
+    try:
+        User.username_validator(username)
+    except ValidationError:
+        raise ValueError("a username has letters, digits and @ . + - _") from None
     user, _ = User.objects.get_or_create(username=username, defaults={"password": make_password(None)})
     Membership.objects.update_or_create(team=team, user=user, defaults={"role": role})
     return user

@@ -85,3 +85,23 @@ def test_names_in_any_script_and_with_markup_are_names(db: None) -> None:
     assert create_team("<script>alert(1)</script>")[0].name == "<script>alert(1)</script>"
     with pytest.raises(TeamExistsError):
         create_team("研究チーム")
+
+
+@pytest.mark.parametrize("team", ["Vision team", "vision-team"])
+def test_a_person_is_added_to_a_team_with_an_account_of_his_own(cast: Cast, team: str) -> None:
+    call_command("add_member", team, "nora", "--role", "viewer", stdout=io.StringIO())
+    nora = User.objects.get(username="nora")
+    assert not nora.has_usable_password()
+    assert [(each.team, each.role) for each in nora.memberships.all()] == [(cast.team, "viewer")]
+    call_command("add_member", str(cast.team.pk), "nora", "--role", "owner", stdout=io.StringIO())
+    assert nora.memberships.get().role == "owner"
+
+
+@pytest.mark.parametrize(
+    ("team", "user", "why"),
+    [("No such team", "nora", "There is no team"), ("Vision team", "no ra<b>", "a username has")],
+)
+def test_an_unknown_team_or_an_impossible_name_adds_nobody(cast: Cast, team: str, user: str, why: str) -> None:
+    with pytest.raises(CommandError, match=why):
+        call_command("add_member", team, user)
+    assert User.objects.count() == 4
