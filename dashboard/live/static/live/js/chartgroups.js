@@ -49,6 +49,6 @@ export function chartsOf(samples, lanes) {
   }
   const found = [...charts.values()].sort((a, b) => a.rank - b.rank || a.title.localeCompare(b.title));
   for (const chart of found) chart.who = describe(chart, lanes);
-  for (const chart of found) chart.label = [chart.title, chart.title.startsWith(chart.who) ? "" : chart.who].filter(Boolean).join(" · ");
+  for (const chart of found) chart.label = [chart.title, chart.title.startsWith(`${chart.who} `) ? "" : chart.who].filter(Boolean).join(" · ");
   return found;
 }

@@ -7,6 +7,7 @@ const LONGEST_WAIT_MS = 8000;
 const SILENCE_MS = 5000;
 const GONE = new Set([401, 403, 404]);
 const REFUSED = new Set([4401, 4403, 4404]);
+const NOT_UNDERSTOOD = 4400;
 
 /** Cursor after some frames: the epoch they carry and the highest place reached in it; both BigInt. */
 export function advanced(cursor, frames) {
@@ -24,7 +25,7 @@ export class Connection {
    * refused (signed out or not ours), outdated (this page's code and the server's frames differ).
    */
   constructor({ snapshotUrl, socketUrl, on }) {
-    Object.assign(this, { snapshotUrl, socketUrl, on, cursor: null, socket: null, tries: 0, received: 0, acknowledged: 0 });
+    Object.assign(this, { snapshotUrl, socketUrl, on, cursor: null, base: null, socket: null, tries: 0, received: 0, acknowledged: 0 });
     this.heard = performance.now();
     this.timer = setInterval(() => this.#watch(), 1000);
     addEventListener("online", () => this.#retryNow());
@@ -46,6 +47,7 @@ export class Connection {
     const frames = await this.#fetch();
     if (!frames) return false;
     this.cursor = advanced(null, frames) ?? { epoch: 0n, last: 0n };
+    this.base = frames.find((frame) => frame.json?.base)?.json.base ?? null;
     this.on.snapshot(frames);
     return true;
   }
@@ -77,14 +79,18 @@ export class Connection {
     socket.onmessage = ({ data }) => this.#message(socket, data);
     socket.onclose = ({ code }) => {
       if (this.socket !== socket) return;
+      if (code === NOT_UNDERSTOOD) this.cursor = null;
       if (REFUSED.has(code)) this.#stop("refused", code);
       else this.#later();
     };
   }
 
+  /** Says where this picture stands: the feed's cursor, and the server's own note on what the picture is based on. */
   #hello() {
     const { epoch, last } = this.cursor;
-    this.socket.send(JSON.stringify({ hello: { epoch: String(epoch), last: String(last) } }));
+    const hello = { epoch: String(epoch), last: String(last) };
+    if (this.base) hello.base = this.base;
+    this.socket.send(JSON.stringify({ hello }));
   }
 
   #message(socket, data) {
@@ -93,6 +99,7 @@ export class Connection {
     if (typeof data === "string") {
       const said = JSON.parse(data);
       if (said.now_ns) this.on.now(said.now_ns);
+      if (said.base) this.base = said.base;
       return;
     }
     this.received += 1;

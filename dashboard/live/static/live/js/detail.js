@@ -1,6 +1,6 @@
 // Everything that is known of one phase, in words: what the hover card and the panel say.
 
-import { bytes, clockTime, duration, number, share } from "./format.js";
+import { bytes, clockTime, duration, number, plural, share } from "./format.js";
 import { FLAG } from "./frames.js";
 
 /** The phase {attempt, id} as it is in the store now, or null: lane, name, kind, round, start, end, open, flags ... */
@@ -63,8 +63,20 @@ export function lines(store, facts, now) {
   if (now - end > 0 && !open) found.push(`ended ${duration(now - end)} ago`);
   if (standing(facts)) found.push(standing(facts));
   if (open && open.progress >= 0) found.push(`${share(open.progress)} done`);
-  if (facts.flags & FLAG.NESTED) found.push("nested in another phase");
   if (facts.thread) found.push(`thread ${facts.thread}`);
+  return found;
+}
+
+/** Lines of text on what only the server knows of a phase; `more` is its answer or null. */
+export function moreLines(more) {
+  const found = [];
+  const { peers, parent_name: parent, attempt_number: attempt } = more ?? {};
+  if (peers) {
+    const seconds = (value) => duration(value * 1e9);
+    found.push(`${plural(peers.count, "peer")}: ${seconds(peers.fastest_s)} to ${seconds(peers.slowest_s)}, lower median ${seconds(peers.median_s)}${peers.ratio ? ` · ${number(peers.ratio)} ×` : ""}`);
+  }
+  if (parent) found.push(`within ${parent}`);
+  if (attempt) found.push(`attempt ${attempt + 1} of its worker`);
   return found;
 }
 

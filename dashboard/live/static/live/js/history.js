@@ -51,7 +51,9 @@ export class History {
       if (!answer.ok) return;
       const frames = decode(await answer.arrayBuffer());
       if (store.origin !== origin) return;
-      this.covered = joined(this.covered, ...gap);
+      // Where not all of it fitted, the server says from when on it did.
+      const reached = answer.headers.get("Roundwatch-From-Ns");
+      this.covered = joined(this.covered, reached ? Math.max(gap[0], store.fromUnix(reached)) : gap[0], gap[1]);
       this.on.frames(frames);
     } catch {
       // The connection says so when the server is away; the next move of the view asks again.

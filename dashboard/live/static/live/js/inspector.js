@@ -1,6 +1,6 @@
 // The panel on the right: the selected phase or area, where the selected round went, and what was found in it.
 
-import { attributes, lines, title } from "./detail.js";
+import { attributes, lines, moreLines, title } from "./detail.js";
 import { el, fill, swatch } from "./dom.js";
 import { duration, plural, share } from "./format.js";
 import { KINDS } from "./frames.js";
@@ -63,7 +63,7 @@ function phaseSection(store, facts, more, now, close) {
   const attrs = attributes(more?.attrs);
   return el("section", { class: "card phase" },
     el("header", {}, el("h3", {}, swatch(facts.kind), title(facts)), el("button", { type: "button", class: "icon", "aria-label": "Close", click: close }, "×")),
-    lines(store, facts, now).map((line) => el("p", {}, line)),
+    [...lines(store, facts, now), ...moreLines(more)].map((line) => el("p", {}, line)),
     attrs.length > 0 && el("dl", {}, attrs.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])));
 }
 

@@ -1,6 +1,6 @@
 // The card beside the pointer: every detail of a phase, and what the server adds to it after a moment.
 
-import { attributes, lines, title } from "./detail.js";
+import { attributes, lines, moreLines, title } from "./detail.js";
 import { el, fill } from "./dom.js";
 
 const DWELL_MS = 150;
@@ -42,6 +42,7 @@ export class Tooltip {
   #write(store, facts, now) {
     const shown = [el("b", {}, title(facts)), ...lines(store, facts, now).map((line) => el("div", {}, line))];
     if (facts.finding) shown.push(el("div", { class: "tip-finding" }, facts.finding.observed));
+    shown.push(...moreLines(this.more).map((line) => el("div", {}, line)));
     for (const [name, text] of attributes(this.more?.attrs)) shown.push(el("div", { class: "tip-attr" }, `${name}: ${text}`));
     fill(this.element, ...shown);
   }

@@ -1,0 +1,126 @@
+// Figures, charts and statistics say what was recorded, in units.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { statistics } from "../../dashboard/live/static/live/js/area.js";
+import { chartsOf } from "../../dashboard/live/static/live/js/chartgroups.js";
+import { figures } from "../../dashboard/live/static/live/js/figures.js";
+import { bytes, clockTime, duration, reading } from "../../dashboard/live/static/live/js/format.js";
+import { joined, missing } from "../../dashboard/live/static/live/js/history.js";
+import { busyTimes, kindSeconds } from "../../dashboard/live/static/live/js/kinds.js";
+import { resample, summarize } from "../../dashboard/live/static/live/js/resample.js";
+import { Store } from "../../dashboard/live/static/live/js/store.js";
+import { beats, findings, message, meta, opens, samples, spans, steps } from "./frames_of.mjs";
+
+const S = 1_000_000;
+const NONE = Array(9).fill(NaN);
+const PHASES = [["train", "compute"], ["data", "input"], ["encode", "encode"], ["wait", "wait"], ["save", "persist"], ["upload", "transfer"]];
+const META = meta({
+  run: { state: "running", rounds_planned: 20, model_bytes: 1000 },
+  lanes: [{ lane: 0, name: "a", role: "trainer", machine: "m" }, { lane: 1, name: "b", role: "trainer", machine: "m" }, { lane: 2, name: "c", role: "coordinator", machine: "n" }],
+  attempts: [0, 1, 2].map((index) => ({ attempt: index, lane: index, number: 0 })),
+  phases: PHASES.map(([name, kind], phase) => ({ phase, name, kind })),
+  series: [{ series: 1, lane: 2, machine: "n", metric: "process_memory_bytes", unit: "bytes", source: "process", device: "" }, { series: 2, lane: 0, machine: "m", metric: "loss", unit: "", source: "training", device: "" }, { series: 3, lane: null, machine: "m", metric: "host_load1", unit: "", source: "host", device: "" }],
+});
+const span = (lane, phase, start, end, extra = {}) => ({ lane, attempt: lane, phase, start: start * S, duration: (end - start) * S, id: start * 100 + phase, round: 0, ...extra });
+
+function store(...parts) {
+  const made = new Store();
+  made.apply(message(META, steps([{ begin: 0, end: 20 * S, index: 0, flags: 1, coverage: 0.9, waiting: 0.4, trainers: 2, kinds: NONE }]), ...parts));
+  return made;
+}
+
+test("time by kind gives a nested phase its time and takes it from its parent, on the same thread only", () => {
+  const made = store(spans([
+    span(0, 0, 0, 10), span(0, 1, 2, 5, { flags: 4 }), span(0, 2, 10, 14), span(1, 0, 0, 10), span(1, 1, 3, 4, { thread: 1 }),
+  ]));
+  const { seconds, trainers, final } = kindSeconds(made, made.rounds.get(0));
+  assert.deepEqual([seconds[0], seconds[1], seconds[2]], [8.5, 2, 2]);
+  assert.deepEqual([trainers, final], [2, false]);
+});
+
+test("what is nested under persist stays persist", () => {
+  const made = store(spans([span(0, 4, 0, 10), span(0, 5, 2, 8, { flags: 4 })]));
+  const { seconds } = kindSeconds(made, made.rounds.get(0));
+  assert.deepEqual([seconds[5], seconds[3]], [10, 0]);
+});
+
+test("what the server has computed counts", () => {
+  const made = store(spans([span(0, 0, 0, 10)]));
+  made.apply(message(steps([{ begin: 0, end: 20 * S, index: 0, flags: 1, trainers: 2, kinds: [1, 2, 3, 0, 0, 0, 0, 0, 0] }])));
+  assert.deepEqual(kindSeconds(made, made.rounds.get(0)).seconds.slice(0, 3), [1, 2, 3]);
+});
+
+test("busy time leaves waiting out", () => {
+  const made = store(spans([span(0, 0, 0, 10), span(0, 3, 10, 18), span(1, 0, 0, 12)]));
+  const busy = busyTimes(made, made.rounds.get(0));
+  assert.deepEqual([busy.get(0), busy.get(1)], [10e9, 12e9]);
+});
+
+test("key figures carry value, denominator and number of rounds", () => {
+  const made = store(
+    spans([span(0, 0, 0, 10), span(1, 0, 0, 10)]), samples([{ time: 5 * S, series: 1, value: 4000 }, { time: 7 * S, series: 1, value: 3000 }]),
+    beats([0, 1, 2].map((index) => ({ heard: 20 * S, number: 5, error_us: 2000, lane: index, attempt: index, state: 0 }))),
+    opens([{ lane: 0, attempt: 0, id: 9999, start: 19 * S, phase: 2, round: 0, progress: NaN }]),
+  );
+  const [round, time, waiting, longest, memory, data] = figures(made, 21e9);
+  assert.deepEqual([round.value, round.detail], ["0", "of 20 · 1 of 2 in encode"]);
+  assert.equal(time.value, "20.0\u00a0s");
+  assert.match(time.definition, /1 closed round\./);
+  assert.equal(waiting.value, "40\u00a0%");
+  assert.equal(longest.value, "–");
+  assert.deepEqual([memory.label, memory.detail], ["Coordinator memory, peak", "≥ 4.0 model copies"]);
+  assert.deepEqual([data.value, data.detail], ["3 of 3", "0 dropped · 1.0\u00a0s old · ± 2.0\u00a0ms"]);
+});
+
+test("the phase of a finding is what was waited for longest", () => {
+  const made = store(findings([{ id: "f", kind: "straggler", state: "open", phase: "encode", workers: ["b"], rounds: [0], spans: [] }]));
+  const longest = figures(made, 21e9)[3];
+  assert.deepEqual([longest.value, longest.detail, longest.tone], ["encode", "b", "warn"]);
+});
+
+test("silent workers are missed, ended ones are not", () => {
+  const made = store(beats([{ heard: 20 * S, number: 1, error_us: NaN, lane: 0, attempt: 0 }, { heard: 1 * S, number: 1, error_us: NaN, lane: 1, attempt: 1 }]), meta({ lanes: [{ lane: 2, state: "finished" }] }));
+  const data = figures(made, 25e9)[5];
+  assert.deepEqual([data.value, data.tone], ["1 of 2", "warn"]);
+});
+
+test("charts are there for what is measured, not for what nobody asked about", () => {
+  const made = store();
+  assert.deepEqual(chartsOf(made.samples, made.lanes).map((chart) => chart.label), ["loss · a", "coordinator memory · c"]);
+});
+
+test("readings are joined where they are close, and not over a silence", () => {
+  const line = store(samples([{ time: 0, series: 9, value: 0 }, { time: 10, series: 9, value: 10 }, { time: 90, series: 9, value: 0 }])).samples.lines.get(9);
+  const values = [...resample(line, 0, 5000, 5, 20_000)];
+  assert.deepEqual(values.slice(0, 3), [0, 5, 10]);
+  assert.ok(Number.isNaN(values[3]));
+});
+
+test("several workers are summed up over those that have a reading", () => {
+  const { low, high, value } = summarize([[1, NaN], [3, NaN], [10, 4]], "median");
+  assert.deepEqual([low[0], high[0], value[0], value[1]], [1, 10, 3, 4]);
+  assert.equal(summarize([[1], [3]], "highest").value[0], 3);
+});
+
+test("an area counts the phases that touch it and only their time within", () => {
+  const made = store(spans([span(0, 0, 0, 10), span(0, 2, 10, 14), span(1, 0, 0, 8)]));
+  const { phases } = statistics(made, [...made.lanes.values()], 5e9, 11e9);
+  assert.deepEqual(phases.map(({ name, count, total }) => [name, count, total]), [["train", 2, 8e9], ["encode", 1, 1e9]]);
+});
+
+test("only stretches that are not loaded are fetched", () => {
+  const covered = [[10, 20], [30, Infinity]];
+  assert.deepEqual(missing(covered, 0, 40), [[0, 10], [20, 30]]);
+  assert.deepEqual(missing(covered, 12, 18), []);
+  assert.deepEqual(joined(covered, 20, 30), [[10, Infinity]]);
+  assert.deepEqual(joined(covered, 0, 5), [[0, 5], ...covered]);
+});
+
+test("figures carry units and no more digits than mean something", () => {
+  const plain = (text) => text.replaceAll("\u00a0", " ");
+  assert.deepEqual([350e3, 1.93e9, 17.8e9, 125e9, 3720e9, NaN].map((ns) => plain(duration(ns))), ["350 µs", "1.93 s", "17.8 s", "2 m 05 s", "1 h 02 m", "–"]);
+  assert.deepEqual([512, 2 ** 30 * 34.4].map((value) => plain(bytes(value))), ["512 B", "34.4 GiB"]);
+  assert.deepEqual([plain(reading(0.71, "ratio")), plain(reading(NaN, "bytes"))], ["71 %", "–"]);
+  assert.match(clockTime(1_790_000_000_123_456_789n, 1e6), /:\d\d\.123$/);
+});

@@ -1,0 +1,136 @@
+// The store equals what was sent: nothing doubled, nothing closed comes open again, oldest leave first.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { FLAG } from "../../dashboard/live/static/live/js/frames.js";
+import { Store } from "../../dashboard/live/static/live/js/store.js";
+import { beats, findings, gaps, message, meta, opens, random, samples, spans, steps } from "./frames_of.mjs";
+
+const SECOND = 1_000_000;
+const NO_KINDS = Array(9).fill(NaN);
+const one = { start: 1 * SECOND, duration: 2 * SECOND, id: 11, lane: 0, attempt: 0, phase: 0 };
+const beat = (number, heard = 10 * SECOND, state = 0) => beats([{ heard, number, error_us: NaN, lane: 0, attempt: 0, state }]);
+const openOf = (id, start = 4 * SECOND) => opens([{ start, id, lane: 0, attempt: 0, phase: 0, round: 0, progress: NaN }]);
+
+test("a span that comes twice is kept once", () => {
+  const store = new Store();
+  store.apply(message(spans([one, one])));
+  store.apply(message(spans([one, { ...one, attempt: 1 }])));
+  assert.equal(store.total, 2);
+  assert.equal(store.lane(0).spans.count, 2);
+});
+
+test("frames with other bases and units fall on the same time", () => {
+  const store = new Store();
+  store.apply(message(spans([{ ...one, id: 1 }])));
+  store.apply(message(spans([{ ...one, id: 2, start: 0.5 * SECOND / 10, duration: 1 }], { base: 1_790_000_000_500_000_000n, unit: 10_000 })));
+  const { start } = store.lane(0).spans;
+  assert.equal(start[0], start[1]);
+});
+
+test("an open phase is replaced by its span and does not come back with an older list", () => {
+  const store = new Store();
+  store.apply(message(beat(20), openOf(15)));
+  assert.equal(store.lane(0).open.length, 1);
+  store.apply(message(spans([{ ...one, id: 15 }])));
+  assert.equal(store.lane(0).open.length, 0);
+  store.apply(message(beat(20), openOf(15)));
+  assert.equal(store.lane(0).open.length, 0, "known as ended");
+});
+
+test("an older list of open phases changes nothing, a newer one replaces all of its attempt", () => {
+  const store = new Store();
+  store.apply(message(beat(20), openOf(15)));
+  store.apply(message(beat(19), openOf(9)));
+  assert.deepEqual(store.lane(0).open.map((open) => open.id), [15]);
+  store.apply(message(beat(30), openOf(25)));
+  assert.deepEqual(store.lane(0).open.map((open) => open.id), [25]);
+  store.apply(message(beat(31)));
+  assert.deepEqual(store.lane(0).open, []);
+});
+
+test("a list without its attempt's heartbeat is not believed", () => {
+  const store = new Store();
+  store.apply(message(openOf(15)));
+  assert.equal(store.lane(0).open.length, 0);
+});
+
+test("an open bar grows to now and stops 10 s after it was last heard of", () => {
+  const store = new Store();
+  store.apply(message(beat(20, 10 * SECOND), openOf(15)));
+  const origin = Number(store.origin - 1_790_000_000_000_000_000n);
+  store.grow(12e9 - origin);
+  const [open] = store.lane(0).open;
+  assert.deepEqual([open.end + origin, open.stale], [12e9, false]);
+  store.grow(60e9 - origin);
+  assert.deepEqual([open.end + origin, open.stale], [20e9, true]);
+});
+
+test("an open bar of a lost attempt stops where it was last heard of", () => {
+  const store = new Store();
+  store.apply(message(beat(20, 10 * SECOND, 2), openOf(15)));
+  store.grow(60e9);
+  assert.equal(store.lane(0).open[0].end, 10e9);
+});
+
+const finding = { id: "f", kind: "straggler", state: "resolved", rounds: [4], workers: ["a"], spans: [[0, 11, 0, 4]], evidence: { cohorts: [{ slow: [{ worker: "a", ratio: 9.3 }] }] } };
+const lanes = meta({ lanes: [{ lane: 0, name: "a", role: "trainer" }] });
+
+test("a finding marks its phase whether it comes before or after it", () => {
+  for (const order of [[findings([finding]), spans([one])], [spans([one]), findings([finding])]]) {
+    const store = new Store();
+    store.apply(message(lanes));
+    for (const part of order) store.apply(message(part));
+    assert.equal(store.lane(0).spans.flags[0] & FLAG.SLOW, FLAG.SLOW);
+    assert.equal(store.marks.comparison(0, 11, store.lanes).ratio, 9.3);
+    assert.equal(store.marks.ofRound(4).length, 1);
+  }
+});
+
+test("the newest generation of a round counts, the older stays known", () => {
+  const store = new Store();
+  const step = (generation, begin) => steps([{ begin, end: begin + 5, index: 3, generation, flags: 1, kinds: NO_KINDS }]);
+  store.apply(message(step(1, 100)));
+  store.apply(message(step(0, 10)));
+  assert.equal(store.rounds.get(3).generation, 1);
+  assert.deepEqual(store.rounds.older.map((round) => round.generation), [0]);
+  assert.equal(store.rounds.list().length, 1);
+});
+
+test("readings stand in order of time, once each", () => {
+  const store = new Store();
+  store.apply(message(samples([{ time: 30, series: 1, value: 3 }, { time: 10, series: 1, value: 1 }])));
+  store.apply(message(samples([{ time: 20, series: 1, value: 2 }, { time: 30, series: 1, value: 3 }])));
+  const line = store.samples.lines.get(1);
+  assert.deepEqual([...line.values.subarray(0, line.count)], [1, 2, 3]);
+});
+
+test("lost records are kept for drawing, once", () => {
+  const store = new Store();
+  const gap = gaps([{ begin: 5, end: 9, count: 40, lane: 2, attempt: 1 }]);
+  store.apply(message(gap));
+  store.apply(message(gap));
+  assert.deepEqual(store.lane(2).gaps.map(({ count }) => count), [40]);
+});
+
+test("names that come later reach what is already there", () => {
+  const store = new Store();
+  store.apply(message(spans([one])));
+  store.apply(message(lanes, meta({ phases: [{ phase: 0, name: "train", kind: "compute" }] })));
+  assert.equal(store.lane(0).info.name, "a");
+  assert.equal(store.phase(0).name, "train");
+});
+
+test("beyond its limit the store forgets the oldest, in every lane, and stays within it", () => {
+  const store = new Store(2000);
+  const pick = random(9);
+  for (let i = 0; i < 60; i++) {
+    store.apply(message(spans(Array.from({ length: 100 }, (_, j) => ({ ...one, start: (i * 100 + j) * 10, id: i * 100 + j, lane: pick(3) })))));
+    assert.ok(store.total <= 2000);
+  }
+  const kept = [...store.lanes.values()].reduce((sum, lane) => sum + lane.spans.count, 0);
+  assert.equal(kept, store.total);
+  const newest = Math.max(...[...store.lanes.values()].map((lane) => Math.max(...lane.spans.id.subarray(0, lane.spans.count))));
+  assert.equal(newest, 5999);
+  assert.ok(store.total > 1500);
+});
