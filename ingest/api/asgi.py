@@ -1,0 +1,115 @@
+"""The door for agents, as a raw ASGI application: at thousands of batches a second a framework would be the
+most work.
+"""
+
+import asyncio
+import hashlib
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
+from django.db import DatabaseError, connection
+
+from ingest.api import auth
+from ingest.api.answers import send_answer, send_fault
+from ingest.api.auth import TokenInfo
+from ingest.api.reading import Body, GoneError
+from ingest.api.tellers import Tellers
+from ingest.api.writers import Ticket, Writers
+from ingest.store.arrivals import Fault
+from roundwatch import wire
+
+_MOST_READING = 512
+_BUSY = Fault(503, "busy", "The server is busy; try again in a second.")
+
+
+def clock_name() -> str:
+    """The name of this server's clock: the same for all its processes, another after a boot."""
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    text = boot.read_bytes() if boot.exists() else str(time.time_ns()).encode()
+    return "server-" + hashlib.sha256(text).hexdigest()[:16]
+
+
+class Door:
+    """POST /api/v1/ingest: authenticate, read, queue, and answer when it is committed."""
+
+    def __init__(self, *, threads: int = 2, most_waiting: int = 256, seconds: float = wire.MAX_BODY_SECONDS) -> None:
+        """Prepare: `threads` write, `most_waiting` requests wait, a body may take `seconds`."""
+        self._tellers = Tellers()
+        self._writers = Writers(self._tellers, threads=threads, most=most_waiting)
+        self._lookers = ThreadPoolExecutor(1, "ingest-token")
+        self._seconds = seconds
+        self._reading = 0
+        self._clock = clock_name()
+
+    async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            raise ValueError(f"not for {scope['type']}")
+        body = Body(receive)
+        try:
+            answer = await self._serve(scope, body)
+        except GoneError:
+            return
+        except Fault as fault:
+            await self._refuse(fault, body, send)
+        else:
+            await send_answer(send, answer)
+
+    def close(self) -> None:
+        """Finish what was taken in, then end all threads."""
+        self._writers.close()
+        self._tellers.close()
+        self._lookers.shutdown()
+
+    async def _serve(self, scope: HTTPScope, body: Body) -> wire.Answer:
+        arrived_ns = time.time_ns()
+        if scope["method"] != "POST":
+            raise Fault(405, "method", "Telemetry is sent by POST.")
+        headers = dict(scope["headers"])
+        token = await self._authenticate(headers.get(b"authorization", b"").decode("latin-1"))
+        if self._reading >= _MOST_READING:
+            raise _BUSY
+        self._reading += 1
+        try:
+            content = await body.read(headers, self._seconds)
+        finally:
+            self._reading -= 1
+        encoding = headers.get(b"content-encoding", b"").decode("latin-1").strip().lower()
+        ticket = Ticket(token.team_id, content, encoding, arrived_ns)
+        self._writers.put(ticket)
+        outcome = await asyncio.wrap_future(ticket.outcome)
+        if outcome.fault:
+            raise outcome.fault
+        return wire.Answer(results=outcome.results, t2_ns=arrived_ns, t3_ns=time.time_ns(), clock=self._clock)
+
+    async def _authenticate(self, header: str) -> TokenInfo:
+        digest = auth.digest_of(header)
+        known = auth.remembered(digest) if digest else None
+        token = known.token if known else None
+        if digest and known is None:
+            token = await asyncio.get_running_loop().run_in_executor(self._lookers, _look_up, digest)
+        if token is None or not token.may("ingest"):
+            raise Fault(401, "token", "The token is unknown, revoked, expired, or may not ingest.", "authorization")
+        return token
+
+    async def _refuse(self, fault: Fault, body: Body, send: ASGISendCallable) -> None:
+        # A client in mid-upload reads its answer while the rest is taken in, instead of a reset.
+        unread = not body.complete and fault.status != 408
+        await send_fault(send, fault, more=unread)
+        if unread:
+            await body.drain()
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _look_up(digest: bytes) -> TokenInfo | None:
+    try:
+        return auth.look_up(digest)
+    except DatabaseError:
+        raise Fault(503, "database", "The database does not answer; try again in a second.") from None
+    finally:
+        connection.close()
+
+
+app = Door()

@@ -1,0 +1,112 @@
+"""What follows a commit, never before it: viewers are told, ended rounds closed, their judgement asked for.
+
+All of it is a hint. What a full queue or a crash loses here, the watcher and the viewers' own comparison
+find.
+"""
+
+import logging
+import threading
+import time
+from collections import deque
+from uuid import UUID
+
+import redis
+from celery import current_app
+from django.db import connection
+from kombu.exceptions import OperationalError as BrokerError
+
+from ingest.feed.connection import breaker
+from ingest.store import rounds
+from ingest.store.news import Bulletin, News, merged
+from ingest.store.tell import tell_host, tell_run
+
+_MOST_WAITING = 1_000
+# How often rounds that wait only for a worker to be heard are looked at again.
+_LOOK_EVERY_S = 0.2
+_log = logging.getLogger(__name__)
+
+
+class Tellers:
+    """A queue of news and the thread that tells them."""
+
+    def __init__(self) -> None:
+        """Prepare; the thread starts with the first news."""
+        self._waiting: deque[Bulletin] = deque(maxlen=_MOST_WAITING)
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._closing = False
+        self._unclosed: dict[UUID, float] = {}
+
+    def tell(self, news: Bulletin) -> None:
+        """Queue news; the oldest leave when too many wait."""
+        with self._changed:
+            self._waiting.append(news)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="ingest-teller", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Tell what waits, then end the thread."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while (news := self._take()) is not None:
+                self._tell(news)
+        finally:
+            connection.close()
+
+    def _take(self) -> Bulletin | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closing)
+            taken = list(self._waiting)
+            self._waiting.clear()
+        return merged(taken) if taken else None
+
+    def _tell(self, bulletin: Bulletin) -> None:
+        for news in bulletin.runs.values():
+            try:
+                closed = self._close_rounds(news)
+                tell_run(news)
+                ask_for_judgement(news.run_id, closed)
+            except Exception:  # noqa: BLE001 - the thread must outlive whatever it is given
+                _log.exception("The viewers of a run could not be told; they will find out by themselves.")
+                connection.close()
+        for host in bulletin.hosts.values():
+            try:
+                tell_host(host)
+            except Exception:  # noqa: BLE001 - as above
+                _log.exception("Samples of a machine could not be told; viewers will find them by themselves.")
+                connection.close()
+
+    def _close_rounds(self, news: News) -> list[rounds.ClosedRound]:
+        """Close what is over: at once when rounds or lives changed, else now and then while some wait."""
+        since = self._unclosed.get(news.run_id)
+        changed = news.rounds or news.ended or news.turned
+        if not changed and (since is None or time.monotonic() - since < _LOOK_EVERY_S):
+            return []
+        closing = rounds.close(news.run_id)
+        self._unclosed.pop(news.run_id, None)
+        if closing.waiting:
+            self._unclosed[news.run_id] = time.monotonic()
+        news.rounds |= {closed.index for closed in closing.closed}
+        return closing.closed
+
+
+def ask_for_judgement(run_id: UUID, closed: list[rounds.ClosedRound]) -> None:
+    """Start detection on closed rounds, by the task's name; a dead broker is left to the watcher's scan."""
+    for each in closed:
+        if breaker.open:
+            return
+        try:
+            current_app.send_task(
+                "ingest.judge_round", [str(run_id), each.index, each.generation], retry=False, ignore_result=True
+            )
+        except (BrokerError, redis.RedisError, OSError) as error:
+            _log.warning("A round's judgement waits for the watcher: %s", error)
+            return

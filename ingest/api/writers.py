@@ -1,0 +1,142 @@
+"""A bounded queue in front of the store: a few threads take what waits, several requests to a transaction."""
+
+import logging
+import threading
+from collections import Counter, deque
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
+
+from ingest.api.decode import job
+from ingest.api.tellers import Tellers
+from ingest.store import telemetry
+from ingest.store.arrivals import Fault, Job
+from ingest.store.telemetry import Outcome
+
+THREADS = 2
+MAX_WAITING = 256
+MAX_WAITING_BYTES = 64 << 20
+_MAX_TOGETHER = 64
+_MAX_TOGETHER_BYTES = 1 << 20
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """A request that waits to be written; `outcome` is set once it is committed or refused."""
+
+    team_id: UUID
+    body: bytes
+    encoding: str
+    arrived_ns: int
+    outcome: Future[Outcome] = field(default_factory=Future)
+
+
+class Writers:
+    """The queue and its threads, started by the first request. Threads may share it."""
+
+    def __init__(self, tellers: Tellers, *, threads: int = THREADS, most: int = MAX_WAITING) -> None:
+        """Prepare; `tellers` get the news of every transaction, `most` requests may wait."""
+        self._tellers, self._threads, self._most = tellers, threads, most
+        self._waiting: deque[Ticket] = deque()
+        self._bytes = 0
+        self._of_team: Counter[UUID] = Counter()
+        self._changed = threading.Condition()
+        self._running: list[threading.Thread] = []
+        self._closing = False
+
+    def put(self, ticket: Ticket) -> None:
+        """Queue a request. Raises Fault 503 when the queue is full, 429 when the team's half of it is."""
+        with self._changed:
+            if len(self._waiting) >= self._most or self._bytes + len(ticket.body) > MAX_WAITING_BYTES:
+                raise Fault(503, "busy", "The server is busy; try again in a second.")
+            if self._of_team[ticket.team_id] >= max(self._most // 2, 1):
+                raise Fault(429, "too_many", "Too many requests of this team wait; try again in a second.")
+            self._waiting.append(ticket)
+            self._bytes += len(ticket.body)
+            self._of_team[ticket.team_id] += 1
+            self._start()
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Write what waits, then end the threads."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        for thread in self._running:
+            thread.join()
+
+    def _start(self) -> None:
+        while len(self._running) < self._threads:
+            thread = threading.Thread(target=self._run, name=f"ingest-writer-{len(self._running)}", daemon=True)
+            self._running.append(thread)
+            thread.start()
+
+    def _run(self) -> None:
+        try:
+            while (tickets := self._take()) is not None:
+                self._write(tickets)
+        finally:
+            connection.close()
+
+    def _take(self) -> list[Ticket] | None:
+        """What waits, up to a transaction's worth; blocks while nothing does, None when it is time to end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closing)
+            if not self._waiting:
+                return None
+            taken: list[Ticket] = []
+            size = 0
+            while self._waiting and len(taken) < _MAX_TOGETHER and size < _MAX_TOGETHER_BYTES:
+                ticket = self._waiting.popleft()
+                size += len(ticket.body)
+                self._of_team[ticket.team_id] -= 1
+                taken.append(ticket)
+            self._bytes -= size
+            self._of_team += Counter()  # drops teams that wait no more
+            # A client that left meanwhile has cancelled; it will send again.
+            return [ticket for ticket in taken if ticket.outcome.set_running_or_notify_cancel()]
+
+    def _write(self, tickets: Sequence[Ticket]) -> None:
+        readable: list[tuple[Ticket, Job]] = []
+        for ticket in tickets:
+            try:
+                readable.append((ticket, job(ticket.team_id, ticket.body, ticket.encoding, ticket.arrived_ns)))
+            except Fault as fault:
+                ticket.outcome.set_result(Outcome(fault=fault))
+            except Exception:  # noqa: BLE001 - whatever a hostile body has found, its neighbours are written
+                _log.exception("A request could not be read.")
+                ticket.outcome.set_result(Outcome(fault=Fault(422, "unreadable", "The request cannot be read.")))
+        if readable and not self._store(readable, final=False):
+            for each in readable:
+                self._store([each], final=True)
+
+    def _store(self, readable: Sequence[tuple[Ticket, Job]], *, final: bool) -> bool:
+        """Write together; returns False, unless `final`, when the database refused and each is to be tried
+        alone.
+        """
+        try:
+            written = telemetry.write([work for _, work in readable])
+        except Exception as error:  # noqa: BLE001 - a writer must outlive whatever it is given
+            # The connection may be what is broken; the next try gets another.
+            connection.close()
+            if final:
+                readable[0][0].outcome.set_result(Outcome(fault=_fault_of(error)))
+            return final
+        for (ticket, _), outcome in zip(readable, written.outcomes, strict=True):
+            ticket.outcome.set_result(outcome)
+        self._tellers.tell(written.news)
+        return True
+
+
+def _fault_of(error: Exception) -> Fault:
+    if isinstance(error, OperationalError | InterfaceError):
+        _log.warning("The database does not answer: %s", error)
+        return Fault(503, "database", "The database does not answer; try again in a second.")
+    _log.error("A request could not be stored.", exc_info=error)
+    if isinstance(error, DatabaseError):
+        return Fault(422, "unstorable", "The database refuses what the request holds.")
+    return Fault(503, "failed", "The server could not store the request; try again in a second.")
