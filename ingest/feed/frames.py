@@ -3,7 +3,7 @@
 A **frame** is little-endian and a multiple of 8 bytes long: a header, then columns, each padded to 8 bytes. Frames are
 concatenated; a reader walks them by their length and passes over types it does not know.
 
-Header, 56 bytes: magic u32 (`MAGIC`), version u16, type u16, bytes u32 (whole frame), count u32, epoch u64,
+Header, 64 bytes: magic u32 (`MAGIC`), version u16, type u16, bytes u32 (whole frame), count u32, epoch u64,
 first u64, last u64 (cursor range, the two halves of a feed entry's id as milliseconds << 20 | sequence), base i64
 (Unix ns), unit u32 (ns), 12 bytes of zeros. Times in columns are u32 in `unit` since `base`.
 

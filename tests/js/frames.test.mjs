@@ -1,6 +1,7 @@
 // The decoder reads what the server writes, and refuses what is no whole frame.
 
 import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
 import test from "node:test";
 import { TYPE, decode, relative } from "../../dashboard/live/static/live/js/frames.js";
 import { BASE, frameBytes, joinBytes, jsonBytes, message, rowsBytes, spans, steps } from "./frames_of.mjs";
@@ -57,3 +58,27 @@ test("what is no frame, or half of one, is refused", () => {
 });
 
 test("nothing is decoded from nothing", () => assert.deepEqual(decode(new ArrayBuffer(0)), []));
+
+const GOLDEN = new URL("../contract/golden/", import.meta.url);
+const NAMES = { OPEN_SNAPSHOT: "OPEN" };
+const WORDS = { nan: NaN, inf: Infinity, "-inf": -Infinity };
+const told = (column) => (value) => (column instanceof Float32Array ? Math.fround(WORDS[value] ?? value) : value);
+
+for (const file of readdirSync(GOLDEN).filter((name) => name.endsWith(".bin"))) {
+  test(`the golden bytes of ${file} say what is written beside them`, () => {
+    const bytes = readFileSync(new URL(file, GOLDEN));
+    const frames = decode(new Uint8Array(bytes).buffer);
+    const expected = JSON.parse(readFileSync(new URL(file.replace(".bin", ".json"), GOLDEN), "utf8"));
+    assert.equal(frames.length, expected.length);
+    frames.forEach((frame, i) => {
+      const { type, count, unit, json, columns = {}, ...header } = expected[i];
+      assert.deepEqual([frame.type, frame.count, frame.unit], [TYPE[NAMES[type] ?? type], count, unit]);
+      for (const name of ["epoch", "first", "last", "base"]) assert.equal(String(frame[name]), header[name], name);
+      assert.deepEqual(frame.json, json);
+      for (const [name, values] of Object.entries(columns)) {
+        const column = frame.columns[name];
+        assert.deepEqual([...column], values.flat().map(told(column)), name);
+      }
+    });
+  });
+}

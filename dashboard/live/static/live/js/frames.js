@@ -2,7 +2,7 @@
 
 export const MAGIC = 0x31465752;
 export const VERSION = 1;
-export const HEADER_BYTES = 56;
+export const HEADER_BYTES = 64;
 export const OPEN_END = 0xffffffff;
 
 export const TYPE = { SPAN: 1, STEP: 3, SAMPLE: 4, FINDING: 5, OPEN: 6, RESYNC: 8, HEARTBEAT: 9, META: 10, GAP: 11 };

@@ -46,7 +46,7 @@ export class Store {
   apply(frames) {
     for (const frame of frames) if (frame.type === TYPE.META) this.#meta(frame.json);
     for (const frame of frames) {
-      if (this.origin === null && frame.columns && frame.count) this.origin = frame.base;
+      if (this.origin === null && frame.base > 0n) this.origin = frame.base;
       if (frame.type === TYPE.SPAN) this.#spans(frame);
       else if (frame.type === TYPE.STEP) this.rounds.apply(frame, this.origin);
       else if (frame.type === TYPE.SAMPLE) this.samples.apply(frame, this.origin);
