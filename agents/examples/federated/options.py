@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 
-TRAIN_SHARE = 0.5
+TRAIN_SHARE = 0.45
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,7 @@ class Options:
     trainers: int
     width: int
     link_mbit: float
+    batch_rate: float
     run_id: str
     name: str
     starve_encoder: int | None
@@ -55,7 +56,8 @@ def parse(arguments: list[str]) -> Options:
     _add_faults(parser.add_argument_group("faults, each of them real"))
     _add_own(parser)
     given = parser.parse_args(arguments)
-    if given.rounds < 0 or given.width < 8 or min(given.trainers, given.round_seconds, given.link_mbit) <= 0:
+    positive = given.trainers, given.round_seconds, given.link_mbit, given.batch_rate
+    if given.rounds < 0 or given.width < 8 or min(positive) <= 0:
         parser.error("rounds cannot be negative, and the other numbers must be positive (width at least 8)")
     if given.die_trainer is None:
         given.die_trainer = given.trainers - 1
@@ -74,6 +76,7 @@ def _add_size(parser: argparse.ArgumentParser) -> None:
     add("--trainers", type=int, default=4, metavar="N", help="how many trainers")
     add("--width", type=int, default=1792, metavar="N", help="width of the model's hidden layers")
     add("--link-mbit", type=float, default=12.0, metavar="M", help="speed of each trainer's link in Mbit/s")
+    add("--batch-rate", type=float, default=6.0, metavar="B", help="batches a second from each trainer's storage")
     add("--run-id", default="", metavar="ID", help="the run's id; made from the time if not given")
     add("--name", default="", help="the run's name; made from the options if not given")
 

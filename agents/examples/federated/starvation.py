@@ -13,8 +13,9 @@ from typing import Protocol, TypeVar
 from roundwatch.samplers import hierarchy
 from roundwatch.samplers.base import Paths
 
-SHARE = 0.07  # of one CPU
+SHARE = 0.08  # of one CPU
 PERIOD_US = 100_000
+COMES_AFTER = 6  # on a busy machine, where its peers do not get a whole CPU either: a sixth of what they get
 PREFIX = "roundwatch-demo-"
 NICENESS = 11  # leaves 8 % to it beside one busy neighbour: the kernel's weights are 1024 and 87
 BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
@@ -50,7 +51,7 @@ def remove_old_quotas() -> None:
 
 
 class Quota:
-    """A cgroup of our own with this process in it; unlimited but for the stretches that are to starve."""
+    """A cgroup of our own with this process in it; as free as any other but for the work that is to starve."""
 
     def __init__(self) -> None:
         """Raises OSError where we may not make or limit a group."""
@@ -68,18 +69,28 @@ class Quota:
             raise
 
     def starved(self, act: Callable[[], Result]) -> Result:
-        """Runs it while this process is limited to `SHARE` of one CPU."""
-        self._limit(int(SHARE * PERIOD_US))
+        """Runs it while this process is limited to `SHARE` of one CPU, and comes after others who want it too."""
+        self._limit(SHARE)
         try:
             return act()
         finally:
             self._limit(None)
 
-    def _limit(self, quota_us: int | None) -> None:
-        name, none = ("cpu.max", "max") if self._unified else ("cpu.cfs_quota_us", "-1")
+    def _limit(self, share: float | None) -> None:
+        quota = None if share is None else int(share * PERIOD_US)
+        # The kernel's weight of a process as nice as we are; a group of one process then counts like that process.
+        weight = 1024 / 1.25 ** os.getpriority(os.PRIO_PROCESS, 0) / (1 if share is None else COMES_AFTER)
+        if self._unified:
+            self._write("cpu.max", "max" if quota is None else str(quota))
+            self._write("cpu.weight", str(max(1, round(weight * 100 / 1024))))
+        else:
+            self._write("cpu.cfs_quota_us", "-1" if quota is None else str(quota))
+            self._write("cpu.shares", str(round(weight)))
+
+    def _write(self, name: str, text: str) -> None:
         # Opened for update: a limit file that is not there must be an error, not a new file.
         with (self._folder / name).open("r+") as file:
-            file.write(none if quota_us is None else str(quota_us))
+            file.write(text)
 
 
 def beside_busy_neighbour(act: Callable[[], Result]) -> Result:

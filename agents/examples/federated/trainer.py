@@ -12,7 +12,7 @@ from federated.link import Link
 from federated.model import Network
 from federated.options import Options
 
-BATCH, BATCHES_PER_SECOND, RATE = 32, 6.0, 0.05
+BATCH, RATE = 32, 0.05
 
 
 def train(options: Options) -> None:
@@ -66,7 +66,7 @@ class Learner:
         self._anchor = self.model.flat.copy()
         self._lost = np.zeros_like(self._anchor)  # by quantisation; added to the next delta
         digits = trainer_digits(k, options.trainers)
-        self._loader = Loader(*digits, batch=BATCH, per_second=BATCHES_PER_SECOND, seed=k)
+        self._loader = Loader(*digits, batch=BATCH, per_second=options.batch_rate, seed=k)
         self._evaluation = evaluation_digits()
         self._pack = faults.perhaps_starved(options, delta.encode)
 

@@ -69,9 +69,9 @@ def _room(subject: str, folder: str, least: int, good: str, poor: str) -> Line:
     return Line(mark, subject, f"{folder}, {_bytes(free)} free: {text}")
 
 
-def cpu_lines() -> Iterator[Line]:
+def cpu_lines(paths: Paths | None = None) -> Iterator[Line]:
     """The quota beside the number of threads that software will start."""
-    readings = {reading.metric: reading.value for reading in CgroupSampler(Paths()).read()}
+    readings = {reading.metric: reading.value for reading in CgroupSampler(paths or Paths()).read()}
     visible = readings.get("visible_cpus", float(os.cpu_count() or 1))
     set_to = next((name for name in THREADS if os.environ.get(name, "").isdigit()), None)
     threads = float(os.environ[set_to]) if set_to else visible

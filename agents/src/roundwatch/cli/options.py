@@ -12,6 +12,12 @@ def parser(command: str, description: str) -> argparse.ArgumentParser:
 
 def add_destination(to: argparse.ArgumentParser) -> None:
     """Where to ship to, and where the spool is."""
+    add_server(to)
+    to.add_argument("--spool", metavar="DIR", help="the spool folder (default: ROUNDWATCH_SPOOL)")
+
+
+def add_server(to: argparse.ArgumentParser) -> None:
+    """Where to ship to."""
     to.add_argument("--url", metavar="URL", help="the server (default: ROUNDWATCH_URL)")
     to.add_argument(
         "--token-file",
@@ -19,14 +25,13 @@ def add_destination(to: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a file with the token (default: ROUNDWATCH_TOKEN); as an option it could be seen by others",
     )
-    to.add_argument("--spool", metavar="DIR", help="the spool folder (default: ROUNDWATCH_SPOOL)")
 
 
 def apply_destination(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Puts the chosen destination into this process's environment; leaves with code 2 where it cannot be read."""
     if given.url is not None:
         os.environ["ROUNDWATCH_URL"] = given.url
-    if given.spool is not None:
+    if getattr(given, "spool", None) is not None:
         os.environ["ROUNDWATCH_SPOOL"] = given.spool
     if given.token_file is not None:
         try:

@@ -10,10 +10,11 @@ import time
 from collections.abc import Sequence
 from types import FrameType
 
+from roundwatch import launch, locks, shipper
 from roundwatch.cli import options
 
 NOT_FOUND, NOT_RUNNABLE = 127, 126
-DRAIN_S = 10.0
+BEGIN_S, DRAIN_S = 5.0, 10.0
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
@@ -55,13 +56,31 @@ def _set_identity(given: argparse.Namespace) -> None:
 
 
 def _start_agent() -> subprocess.Popen[bytes]:
-    """A shipper for as long as the command runs; where this host's agent is at work already, it ends by itself."""
+    """A shipper for as long as the command runs; where this host's agent is at work, it leaves at once."""
     environment = dict(os.environ)
     if environment.get("ROUNDWATCH_MODE") == "offline":
         environment.pop("ROUNDWATCH_URL", None)
-    command = [sys.executable, "-m", "roundwatch.shipper"]
-    # In a session of its own, so that a terminal's Ctrl-C leaves it to ship what the command still records.
-    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
+    agent = subprocess.Popen(
+        [sys.executable, "-m", "roundwatch.shipper", "--beside"],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,  # it has a log file, and this is the command's terminal
+        start_new_session=True,  # a terminal's Ctrl-C leaves it to ship what the command still records
+    )
+    _wait_for_shipper(agent, environment)
+    return agent
+
+
+def _wait_for_shipper(agent: subprocess.Popen[bytes], environment: dict[str, str]) -> None:
+    """Returns once one is at work: else the command's first init would start another, which nobody here waits for."""
+    try:
+        lock = shipper.destination_of(environment).folder / launch.LOCK
+    except ValueError:
+        return  # init will say what is wrong
+    deadline = time.monotonic() + BEGIN_S
+    while agent.poll() is None and not locks.holder_of(lock) and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 def _stop_agent(agent: subprocess.Popen[bytes]) -> None:

@@ -1,0 +1,36 @@
+"""`roundwatch sync DIR`: ships what offline trainings left in a spool folder."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from roundwatch import shipper
+from roundwatch.cli import USAGE_ERROR, options
+
+NOT_ALL_SENT = 1
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Says how much was shipped; 0 when the server has it all, 1 when something is left, 2 if it could not begin."""
+    parser = options.parser("sync", __doc__ or "")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="the spool folder that the trainings wrote to")
+    options.add_server(parser)
+    given = parser.parse_args(arguments)
+    options.apply_destination(given, parser)
+    url, token = os.environ.get("ROUNDWATCH_URL", ""), os.environ.get("ROUNDWATCH_TOKEN", "")
+    if not url or not token:
+        parser.error("ROUNDWATCH_URL and ROUNDWATCH_TOKEN must say where to ship to")
+    try:
+        outcome = shipper.sync(given.folder, url, token)
+    except (OSError, ValueError) as error:
+        print(f"roundwatch sync: {error}", file=sys.stderr)
+        return USAGE_ERROR
+    return _tell(outcome)
+
+
+def _tell(outcome: shipper.Outcome) -> int:
+    print(f"{outcome.streams} streams: {outcome.stored} records stored, {outcome.refused} refused, {outcome.left} left")
+    if outcome.trouble:
+        print(f"roundwatch sync: {outcome.trouble}", file=sys.stderr)
+    return NOT_ALL_SENT if outcome.left or outcome.trouble else 0

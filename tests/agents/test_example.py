@@ -1,0 +1,146 @@
+"""The example training: it learns, its phases explain its rounds, and its faults are real."""
+
+import os
+import signal
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.agents.collector import Collector, Heard, collecting, until
+
+SCRIPT = Path(__file__).parents[2] / "agents/examples/rounds.py"
+SMALL = ["--round-seconds=1.5", "--width=768", "--link-mbit=100", "--batch-rate=40"]
+MIB = 1 << 20
+TRAINER_PHASES = ["train", "encode", "upload", "wait", "download", "apply", "eval"]
+COORDINATOR_PHASES = ["wait", "aggregate", "save", "prepare", "sync"]
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    with collecting() as collector:
+        yield collector
+
+
+def train(collector: Collector, spool: Path, *options: str) -> dict[str, Heard]:
+    """Runs the example to its end; what each worker recorded, by its name."""
+    environment = {"ROUNDWATCH_URL": collector.url, "ROUNDWATCH_TOKEN": "t", "ROUNDWATCH_SPOOL": str(spool)}
+    subprocess.run(
+        [sys.executable, "-m", "roundwatch", "run", "--", sys.executable, str(SCRIPT), *SMALL, *options],
+        env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=True,
+        timeout=90,
+    )
+    return {heard.identity["worker"]: heard for heard in collector.workers()}
+
+
+def coverage(heard: Heard, number: int) -> float:
+    """The share of a round's wall time that its phases explain; they never overlap here."""
+    [whole] = [row for row in heard.of("round") if row["ended"] and row["round"] == number]
+    return sum(row["duration_ns"] for row in heard.phases() if row["round"] == number) / whole["duration_ns"]
+
+
+def logged(heard: Heard, metric: str) -> list[float]:
+    return [row["value"] for row in heard.of("sample") if row["metric"]["name"] == metric]
+
+
+def seconds(heard: Heard, phase: str) -> list[float]:
+    return [row["duration_ns"] / 1e9 for row in heard.phases(phase)]
+
+
+def test_it_learns_and_its_phases_explain_its_rounds_and_a_starved_encoder_is_slow(
+    collector: Collector, tmp_path: Path
+) -> None:
+    workers = train(collector, tmp_path, "--rounds=3", "--starve-encoder=1", "--run-id=r-1")
+    trainers = [workers.pop(f"trainer-{k}") for k in range(4)]
+    assert {heard.identity["run"] for heard in trainers} == {"r-1"}
+    for heard in trainers:
+        assert [row["name"] for row in heard.phases()] == TRAINER_PHASES * 3
+        assert heard.turns() == ["begin", "finish"]
+        accuracy = logged(heard, "accuracy")
+        assert len(accuracy) == 3
+        assert accuracy[-1] > max(accuracy[0], 0.3), accuracy
+    assert [row["name"] for row in workers.pop("coordinator").phases()] == COORDINATOR_PHASES * 3
+    assert not workers
+    for number in range(3):
+        assert statistics.mean(coverage(heard, number) for heard in trainers) >= 0.95
+    starved = statistics.median(seconds(trainers.pop(1), "encode"))
+    peers = statistics.median(statistics.median(seconds(heard, "encode")) for heard in trainers)
+    assert starved >= 3 * peers, (starved, peers)
+
+
+def test_a_trainer_that_dies_leaves_an_aborted_phase_and_the_others_go_on(collector: Collector, tmp_path: Path) -> None:
+    workers = train(collector, tmp_path, "--rounds=3", "--trainers=3", "--die-in-round=1", "--die-trainer=2")
+    dead = workers["trainer-2"]
+    assert dead.turns() == ["begin", "gone"]
+    last = dead.phases()[-1]
+    assert (last["name"], last["round"], last["state"]) == ("train", 1, "aborted")
+    for name in ("trainer-0", "trainer-1"):
+        assert [row["name"] for row in workers[name].phases()] == TRAINER_PHASES * 3
+        assert all(row["state"] == "ok" for row in workers[name].phases())
+    asked = [row["attrs"]["trainers"] for row in workers["coordinator"].phases("aggregate")]
+    assert asked == [3, 2, 2]
+
+
+@pytest.mark.parametrize("retain", [True, False])
+def test_a_retaining_coordinator_keeps_every_rounds_deltas(collector: Collector, tmp_path: Path, retain: bool) -> None:
+    options = ["--rounds=5", "--trainers=2", "--round-seconds=0.4", *(["--retain"] if retain else [])]
+    coordinator = train(collector, tmp_path, *options)["coordinator"]
+    [model] = {row["data"]["model_bytes"] for row in coordinator.of("lifecycle") if row["what"] == "begin"}
+    ends = [row["number"] for row in coordinator.of("round") if row["ended"]]
+    memory = [
+        row["value"]
+        for end in (ends[1], ends[4])
+        for row in coordinator.of("sample")
+        if row["metric"]["name"] == "process_memory_bytes" and end < row["number"] <= end + 2
+    ]
+    copies_a_round = (memory[1] - memory[0]) / model / 3
+    if retain:
+        assert copies_a_round == pytest.approx(2, abs=0.5)
+    else:
+        assert copies_a_round < 0.5
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def runs(pid: int) -> bool:
+    """Whether a process is there and not merely waiting to be buried."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_no_process_outlives_the_one_that_was_started(end: signal.Signals) -> None:
+    environment = {"ROUNDWATCH_MODE": "disabled", "PYTHONPATH": os.pathsep.join(sys.path)}
+    launcher = subprocess.Popen(
+        [sys.executable, str(SCRIPT), *SMALL, "--rounds=0"], env={**os.environ, **environment}, stdout=subprocess.PIPE
+    )
+    assert launcher.stdout is not None
+    with launcher.stdout:
+        launcher.stdout.readline()
+        assert launcher.stdout.readline().startswith(b"round 0")
+        children = children_of(launcher.pid)
+        assert len(children) == 5
+        launcher.send_signal(end)
+        assert launcher.wait(20) == (128 + end if end == signal.SIGTERM else -end)
+        until(lambda: not any(runs(child) for child in children), "all are gone")
+
+
+@pytest.mark.parametrize("wrong", [["--rounds=-1"], ["--starve-encoder=4"], ["--trainers=0"], ["--link-mbit=0"]])
+def test_options_that_make_no_sense_are_refused(wrong: list[str]) -> None:
+    answer = subprocess.run(
+        [sys.executable, str(SCRIPT), *wrong],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 2
+    assert "rounds.py: error:" in answer.stderr
