@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -21,6 +22,10 @@ MAX_WAITING = 256
 MAX_WAITING_BYTES = 64 << 20
 _MAX_TOGETHER = 64
 _MAX_TOGETHER_BYTES = 1 << 20
+# How long requests are sent away unread after the database did not answer.
+_PAUSE_S = 1.0
+_BUSY = Fault(503, "busy", "The server is busy; try again in a second.")
+_DOWN = Fault(503, "database", "The database does not answer; try again in a second.")
 _log = logging.getLogger(__name__)
 
 
@@ -47,12 +52,13 @@ class Writers:
         self._changed = threading.Condition()
         self._running: list[threading.Thread] = []
         self._closing = False
+        self._down_until = 0.0
 
     def put(self, ticket: Ticket) -> None:
         """Queue a request. Raises Fault 503 when the queue is full, 429 when the team's half of it is."""
         with self._changed:
-            if len(self._waiting) >= self._most or self._bytes + len(ticket.body) > MAX_WAITING_BYTES:
-                raise Fault(503, "busy", "The server is busy; try again in a second.")
+            if self._closing or len(self._waiting) >= self._most or self._bytes + len(ticket.body) > MAX_WAITING_BYTES:
+                raise _BUSY
             if self._of_team[ticket.team_id] >= max(self._most // 2, 1):
                 raise Fault(429, "too_many", "Too many requests of this team wait; try again in a second.")
             self._waiting.append(ticket)
@@ -62,12 +68,14 @@ class Writers:
             self._changed.notify()
 
     def close(self) -> None:
-        """Write what waits, then end the threads."""
+        """Write what waits, then end the threads; whoever comes later is sent away."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
         for thread in self._running:
             thread.join()
+        for ticket in self._take() or []:
+            ticket.outcome.set_result(Outcome(fault=_BUSY))
 
     def _start(self) -> None:
         while len(self._running) < self._threads:
@@ -101,6 +109,10 @@ class Writers:
             return [ticket for ticket in taken if ticket.outcome.set_running_or_notify_cancel()]
 
     def _write(self, tickets: Sequence[Ticket]) -> None:
+        if time.monotonic() < self._down_until:
+            for ticket in tickets:
+                ticket.outcome.set_result(Outcome(fault=_DOWN))
+            return
         readable: list[tuple[Ticket, Job]] = []
         for ticket in tickets:
             try:
@@ -124,7 +136,10 @@ class Writers:
             # The connection may be what is broken; the next try gets another.
             connection.close()
             if final:
-                readable[0][0].outcome.set_result(Outcome(fault=_fault_of(error)))
+                fault = _fault_of(error)
+                if fault is _DOWN:
+                    self._down_until = time.monotonic() + _PAUSE_S
+                readable[0][0].outcome.set_result(Outcome(fault=fault))
             return final
         for (ticket, _), outcome in zip(readable, written.outcomes, strict=True):
             ticket.outcome.set_result(outcome)
@@ -135,7 +150,7 @@ class Writers:
 def _fault_of(error: Exception) -> Fault:
     if isinstance(error, OperationalError | InterfaceError):
         _log.warning("The database does not answer: %s", error)
-        return Fault(503, "database", "The database does not answer; try again in a second.")
+        return _DOWN
     _log.error("A request could not be stored.", exc_info=error)
     if isinstance(error, DatabaseError):
         return Fault(422, "unstorable", "The database refuses what the request holds.")
