@@ -85,17 +85,17 @@ def web(web_server: str, transactional_db: None) -> Iterator[str]:
 
 
 def _wait_until_quiet() -> None:
-    """Let the server end what it is reading: emptying the tables under it could deadlock."""
+    """Let the server end what it is reading, or about to read: emptying the tables under it could deadlock."""
     from django.db import connection
 
     busy = """SELECT count(*) FROM pg_stat_activity
               WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'"""
-    deadline = time.monotonic() + 10
+    deadline, quiet = time.monotonic() + 10, 0
     with connection.cursor() as cursor:
-        cursor.execute(busy)
-        while cursor.fetchone()[0] and time.monotonic() < deadline:
+        while quiet < 6 and time.monotonic() < deadline:
             time.sleep(0.02)
             cursor.execute(busy)
+            quiet = 0 if cursor.fetchone()[0] else quiet + 1
 
 
 def _test_database_url() -> str:

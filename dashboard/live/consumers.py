@@ -51,20 +51,21 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def connect(self) -> None:
         """Let in whoever may see the run; the others are told why, which takes an open socket."""
         self.run_id = UUID(self.scope["url_route"]["kwargs"]["run_id"])
-        self._greeted, self._words, self._words_since = False, 0, time.monotonic()
+        self._greeted = self._ended = False
+        self._words, self._words_since = 0, time.monotonic()
         await self.accept()
         if refusal := await self._refusal():
-            await self.close(refusal)
+            await self._end(refusal)
             return
         self._hub, self.viewer = hub.enter(self.run_id)
         self._tasks = [asyncio.create_task(work()) for work in (self._send_messages, self._tick, self._guard)]
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:  # noqa: ARG002
         """Hear a hello or an acknowledgement."""
-        if self._hub is None:
+        if self._hub is None or self._ended:
             return
         if self._too_many_words():
-            await self.close(TOO_MUCH)
+            await self._end(TOO_MUCH)
             return
         try:
             said = understand(text_data)
@@ -74,19 +75,25 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             elif said is not None:
                 self.viewer.acknowledge(said)
         except (HostileError, ValueError):
-            await self.close(NOT_UNDERSTOOD)
+            await self._end(NOT_UNDERSTOOD)
+
+    async def _end(self, code: int) -> None:
+        """Close the socket, once."""
+        if not self._ended:
+            self._ended = True
+            await self.close(code)
 
     async def _send_messages(self) -> None:
         try:
-            while True:
+            while not self._ended:
                 await self.send(bytes_data=await self.viewer.next())
         except RunGoneError:
-            await self.close(NOT_FOUND)
+            await self._end(NOT_FOUND)
 
     async def _tick(self) -> None:
         """Each second the server's clock: how far open bars have grown; now and then what the picture is based on."""
         based_at = time.monotonic()
-        while True:
+        while not self._ended:
             said = {"now_ns": str(time.time_ns())}
             if time.monotonic() - based_at >= _BASE_EVERY_S and self._hub and (base := self._hub.base_for(self.viewer)):
                 said["base"] = base
@@ -98,9 +105,8 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         """Close on who says no hello, and on who may no longer watch."""
         await asyncio.sleep(_HELLO_WITHIN_S)
         if not self._greeted:
-            await self.close(NOT_UNDERSTOOD)
-            return
-        while True:
+            await self._end(NOT_UNDERSTOOD)
+        while not self._ended:
             await asyncio.sleep(_AUTHORISE_EVERY_S - _HELLO_WITHIN_S)
             try:
                 refusal = await self._refusal()
@@ -108,8 +114,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 _log.warning("A viewer stays for another minute: Postgres cannot be asked whether it may.")
             else:
                 if refusal:
-                    await self.close(refusal)
-                    return
+                    await self._end(refusal)
             await asyncio.sleep(_HELLO_WITHIN_S)
 
     async def _refusal(self) -> int | None:

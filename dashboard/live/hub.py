@@ -49,9 +49,11 @@ class Hub:
 
     async def stop(self) -> None:
         """Stop following; returns when nothing of it runs any more."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        while running := [task for task in self._tasks if not task.done()]:
+            for task in running:
+                task.cancel()
+            # Once is not enough: the Redis client may swallow a cancellation while it connects.
+            await asyncio.wait(running, timeout=0.2)
 
     async def join(self, viewer: Viewer, hello: Hello) -> None:
         """Let a viewer in: it is sent the present state, what followed its cursor, and then all that comes."""
