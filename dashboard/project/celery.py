@@ -21,6 +21,7 @@ def broker_url(redis_url: str) -> str:
 
 
 app = Celery("roundwatch")
+app.set_default()  # ingest starts tasks by name from threads of its own, where no app is current
 app.conf.update(
     broker_url=broker_url(settings.REDIS_URL),
     broker_connection_retry_on_startup=True,
