@@ -99,7 +99,7 @@ def spans_by_number(cursor: CursorWrapper, run: Run, wanted: Sequence[Wanted], l
 def samples(cursor: CursorWrapper, run: Run, window: Window, limit: int) -> Columns:
     """Samples of the run's workers, and of their machines while it ran: `series`, `time_ns`, `value`; oldest first."""
     own, machines = _series(cursor, run)
-    ran = _while_it_ran(run, window)
+    ran = while_it_ran(run, window)
     columns = read_columns(
         cursor,
         """SELECT series_id, time_ns, value FROM (
@@ -119,7 +119,7 @@ def samples_by_number(
     cursor: CursorWrapper, run: Run, wanted: Sequence[Wanted], *, since_ns: int, limit: int
 ) -> Columns:
     """Samples among these records, not older than `since_ns`; those of a machine only while the run ran."""
-    ran = _while_it_ran(run, Window(since_ns, _FOREVER_NS))
+    ran = while_it_ran(run, Window(since_ns, _FOREVER_NS))
     return read_columns(
         cursor,
         """SELECT p.series_id, p.time_ns, p.value
@@ -184,7 +184,8 @@ def streams_of(run: Run) -> list[Any]:
     return [run.pk, run.team_id, run.started_at, run.pk]
 
 
-def _while_it_ran(run: Run, window: Window) -> Window:
+def while_it_ran(run: Run, window: Window) -> Window:
+    """The part of the window in which samples of its machines go with the run."""
     started_ns = unix_ns(run.started_at) or 0
     ended_ns = unix_ns(run.ended_at)
     until_ns = _FOREVER_NS if ended_ns is None else ended_ns + _AFTER_END_NS

@@ -18,7 +18,7 @@ from tests.ingest import scenarios
 from tests.ingest.scenarios import Scenario
 from tests.ingest.storing import Story, store
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def judge(story: Story, *indexes: int) -> None:

@@ -1,0 +1,40 @@
+"""REST under /api/v1/, for people's scripts: what is known of runs, as JSON."""
+
+from typing import Any
+
+from django.urls import URLPattern
+from ninja import NinjaAPI
+
+from dashboard.runs.api.access import Session, Token
+from dashboard.runs.api.errors import handle_errors, only_these_methods
+from dashboard.runs.api.findings import router as findings
+from dashboard.runs.api.records import router as records
+from dashboard.runs.api.rounds import router as rounds
+from dashboard.runs.api.runs import router as runs
+
+__all__ = ["api"]
+
+
+class Rest(NinjaAPI):
+    """Ninja's API whose every answer is JSON, also to a method that a path does not have."""
+
+    @property
+    def urls(self) -> tuple[list[Any], str, str]:
+        """The routes, for the map of the site."""
+        routes, app, namespace = super().urls
+        for route in routes:
+            if isinstance(route, URLPattern):
+                route.callback = only_these_methods(route.callback)
+        return routes, app, namespace
+
+
+api = Rest(
+    title="Roundwatch",
+    version="1",
+    description="Runs, rounds, phases, samples and findings of your team.",
+    urls_namespace="rest",
+    auth=[Token(), Session()],
+)
+handle_errors(api)
+for router in (runs, rounds, records, findings):
+    api.add_router("", router)

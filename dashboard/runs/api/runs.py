@@ -1,0 +1,95 @@
+"""REST: runs and their workers."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest
+from ninja import Field, Query, Router, Schema, Status
+from pydantic import ConfigDict, field_validator
+
+from dashboard.runs.api.access import caller, run_of, run_to_change
+from dashboard.runs.api.paging import Paging, Period, Text, answered, moment_and_id, numbers
+from dashboard.runs.api.shapes import Listed, RunShape, WorkerShape, moment, seconds
+from ingest.models import Worker
+from ingest.queries import runs
+from ingest.store import changes, deletion
+
+router = Router(tags=["runs"])
+_MOST_TAGS = 64
+
+
+class WhichRuns(Period):
+    """Runs that started within the time."""
+
+    project: Text | None = None
+    state: Text | None = None
+
+
+class Change(Schema):
+    """What people may change of a run; what is left out stays as it is."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: Text = Field("", min_length=1, max_length=128)
+    tags: list[Text] = Field([], max_length=_MOST_TAGS)
+    notes: Text = Field("", max_length=20_000)
+
+    @field_validator("tags")
+    @classmethod
+    def _short_tags(cls, tags: list[str]) -> list[str]:
+        if any(not tag.strip() or len(tag) > 64 for tag in tags):
+            raise ValueError("A tag has 1 to 64 characters.")
+        return list(dict.fromkeys(tags))
+
+
+@router.get("/runs", response=Listed[RunShape])
+def list_runs(request: HttpRequest, which: Query[WhichRuns]) -> dict[str, Any]:
+    """The team's runs, newest first."""
+    wanted = runs.Wanted(project=which.project, state=which.state, begin=which.begin, end=which.end)
+    found = runs.listed({caller(request).team}, wanted, after=moment_and_id(which.cursor), limit=which.limit)
+    return answered(found, shape)
+
+
+@router.get("/runs/{uuid:run_id}", response=RunShape)
+def get_run(request: HttpRequest, run_id: UUID) -> dict[str, Any]:
+    """One run."""
+    return shape(runs.figures(run_of(request, run_id)))
+
+
+@router.patch("/runs/{uuid:run_id}", response=RunShape)
+def change_run(request: HttpRequest, run_id: UUID, change: Change) -> dict[str, Any]:
+    """Change a run's name, tags or notes."""
+    run = changes.change(run_to_change(request, run_id), change.model_dump(exclude_unset=True))
+    return shape(runs.figures(run))
+
+
+@router.delete("/runs/{uuid:run_id}", response={204: None, 202: None})
+def delete_run(request: HttpRequest, run_id: UUID) -> Status[None]:
+    """Delete a run with all that is known of it: 204 when all of it is gone, 202 while a large one is going."""
+    return Status(204 if deletion.begin(run_to_change(request, run_id).pk) else 202, None)
+
+
+@router.get("/runs/{uuid:run_id}/workers", response=Listed[WorkerShape])
+def list_workers(request: HttpRequest, run_id: UUID, paging: Query[Paging]) -> dict[str, Any]:
+    """The run's workers in order of arrival."""
+    found = runs.workers(run_of(request, run_id), after=numbers(paging.cursor, 1), limit=paging.limit)
+    return answered(found, _worker)
+
+
+def shape(run: runs.RunFigures) -> dict[str, Any]:
+    """A run as it is answered."""
+    return {
+        "id": str(run.id), "key": run.key, "project": run.project, "name": run.name, "state": run.state,
+        "tags": run.tags, "notes": run.notes, "config": run.config, "conditions": run.conditions,
+        "rounds_done": run.rounds_done, "rounds_planned": run.rounds_planned, "started_at": moment(run.started_at),
+        "ended_at": run.ended_at and moment(run.ended_at),
+    }  # fmt: skip
+
+
+def _worker(worker: Worker) -> dict[str, Any]:
+    return {
+        "name": worker.name, "role": worker.role, "rank": worker.rank, "group": worker.group,
+        "machine": worker.machine, "host": worker.host, "site": worker.site, "state": worker.state,
+        "state_reason": worker.state_reason, "attempt": worker.attempt,
+        "clock_offset_s": seconds(worker.clock_offset_ns), "clock_error_s": seconds(worker.clock_error_ns),
+        "last_seen": moment(worker.last_seen),
+    }  # fmt: skip

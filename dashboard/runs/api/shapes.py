@@ -1,0 +1,195 @@
+"""What REST answers: times are RFC 3339 UTC with microseconds, durations seconds, sizes bytes."""
+
+import datetime as dt
+import math
+from typing import Annotated, Any, Generic, TypeVar
+
+from ninja import Field, Schema
+from pydantic import WithJsonSchema
+
+T = TypeVar("T")
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_YEAR_9999_US = 253_402_300_799_999_999
+
+Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+
+
+class Listed(Schema, Generic[T]):
+    """A page of a list; `next` is the cursor of the following one, null at the end."""
+
+    items: list[T]
+    next: str | None
+
+
+class RunShape(Schema):
+    """A training job of the team."""
+
+    id: str
+    key: str = Field(description="The run_id that the training gave or was found for it.")
+    project: str
+    name: str
+    state: str
+    tags: list[str]
+    notes: str
+    config: dict[str, Any]
+    conditions: dict[str, Any]
+    rounds_done: int
+    rounds_planned: int | None
+    started_at: Time
+    ended_at: Time | None
+
+
+class WorkerShape(Schema):
+    """A participating process, over all its attempts."""
+
+    name: str
+    role: str
+    rank: int | None
+    group: str | None
+    machine: str
+    host: str
+    site: str | None
+    state: str
+    state_reason: str
+    attempt: int
+    clock_offset_s: float | None
+    clock_error_s: float | None
+    last_seen: Time
+
+
+class PathSegment(Schema):
+    """A piece of a round's critical path; a gap belongs to no phase."""
+
+    worker: str
+    phase: str
+    kind: str
+    start: Time
+    end: Time
+    seconds: float
+    gap: bool
+
+
+class Waiting(Schema):
+    """What kept GPUs waiting for so long, as the mean over trainers."""
+
+    worker: str
+    phase: str
+    seconds: float
+
+
+class WhatIf(Schema):
+    """What a round would save if the scope had taken its reference time."""
+
+    scope: dict[str, Any]
+    seconds_saved: float
+
+
+class IntervalShape(Schema):
+    """The time between two boundaries, and whether it passed its check."""
+
+    name: str
+    seconds: float
+    check: str | None
+    passed: bool | None
+
+
+class SightShape(Schema):
+    """What detection could see of a phase: the smallest ratio, or why it abstained."""
+
+    phase: str
+    role: str
+    group: str
+    workers: int
+    smallest_ratio: float | None
+    abstained: str
+
+
+class RoundShape(Schema):
+    """A generation of a round; what is not computed yet is null."""
+
+    index: int
+    generation: int
+    start: Time
+    end: Time | None
+    wall_s: float | None
+    closed: bool
+    trainers: int
+    coverage: float | None
+    gpu_waiting_share: float | None
+    kind_seconds: dict[str, float] | None = Field(description="Trainers' mean seconds by kind of phase.")
+    gpu_waiting: list[Waiting] | None
+    critical_path: list[PathSegment] | None
+    what_if: list[WhatIf] | None
+    intervals: list[IntervalShape]
+    judged: list[SightShape] | None
+
+
+class PhaseShape(Schema):
+    """An ended phase of a worker; `round` is -1 outside of any round."""
+
+    worker: str
+    round: int
+    name: str
+    kind: str
+    start: Time
+    end: Time
+    seconds: float
+    state: str
+    attrs: dict[str, Any]
+
+
+class SampleShape(Schema):
+    """One reading; `worker` is null for a machine's own, a value that is no number is "nan", "inf" or "-inf"."""
+
+    worker: str | None
+    machine: str
+    device: str
+    metric: str
+    unit: str
+    time: Time
+    value: float | str
+
+
+class FindingShape(Schema):
+    """What detection says: `observed` was measured, `hypothesis` may explain it."""
+
+    id: str
+    run: str
+    kind: str
+    state: str
+    severity: str
+    observed: str
+    hypothesis: str
+    workers: list[str]
+    rounds: list[int]
+    phase: str
+    evidence: dict[str, Any]
+    opened_at: Time
+    resolved_at: Time | None
+
+
+def moment(at: dt.datetime) -> str:
+    """A time of the database as RFC 3339."""
+    return at.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def time_of(unix_ns: int) -> str:
+    """A time in Unix nanoseconds as RFC 3339, cut to microseconds; what lies outside of the calendar, at its edge."""
+    return moment(_EPOCH + dt.timedelta(microseconds=max(-62_135_596_800_000_000, min(unix_ns // 1000, _YEAR_9999_US))))
+
+
+def seconds_between(begin_ns: int, end_ns: int) -> float:
+    """The seconds between two times as they are shown: a whole number of microseconds."""
+    return (end_ns // 1000 - begin_ns // 1000) / 1e6
+
+
+def seconds(nanoseconds: int | None) -> float | None:
+    """A duration of the database in seconds, in whole microseconds."""
+    return None if nanoseconds is None else round(nanoseconds / 1000) / 1e6
+
+
+def number(value: float) -> float | str:
+    """A value as JSON has it."""
+    if math.isfinite(value):
+        return value
+    return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
