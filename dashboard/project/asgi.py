@@ -1,5 +1,6 @@
 """The front door: telemetry to the raw ingest application, sockets to channels, everything else to Django."""
 
+import asyncio
 import os
 from typing import cast
 
@@ -22,10 +23,20 @@ _pages: ASGI3Application = BodyLimit(cast(ASGI3Application, _django), settings.B
 
 async def application(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
     """Serve one connection."""
-    if scope["type"] == "websocket":
+    if scope["type"] == "lifespan":
+        await _live(receive, send)
+    elif scope["type"] == "websocket":
         await sockets(scope, receive, send)
-    elif scope["type"] == "http" and scope["path"] == INGEST_PATH and scope["method"] == "POST":
+    elif scope["path"] == INGEST_PATH and scope["method"] == "POST":
         # Past Django on purpose: at thousands of batches a second its middleware would be most of the work.
         await _ingest(scope, receive, send)
     else:
         await _pages(scope, receive, send)
+
+
+async def _live(receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await asyncio.to_thread(_ingest.close)  # what was taken in is written before we go
+    await send({"type": "lifespan.shutdown.complete"})

@@ -117,7 +117,7 @@ class Postgres:
             death_signal=signal.SIGQUIT,  # stops at once; the next start replays the log
             stop_signal=signal.SIGINT,  # sends clients away, writes a checkpoint
             insist_signal=signal.SIGQUIT,
-            insist_after_s=2.0,
+            insist_after_s=1.0,
             passed_fds=(lock_fd,),
             serves_others=True,
         )

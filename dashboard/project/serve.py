@@ -17,6 +17,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.project.settings")
     config = uvicorn.Config(
         "dashboard.project.asgi:application",
+        lifespan="on",
         access_log=False,
         log_config=None,  # Django's LOGGING is the only one
         server_header=False,

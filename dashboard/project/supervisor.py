@@ -183,8 +183,8 @@ class Supervisor:
         """End all units, last started first in groups, then whatever still bears our mark: below 10 s in all."""
         children = [unit.child for unit in self._units if unit.child]
         servers = [child for child in children if child.program.serves_others]
-        stop_all([child for child in children if not child.program.serves_others], within_s=6.5)
-        stop_all(servers, within_s=2.5)
+        stop_all([child for child in children if not child.program.serves_others], within_s=6.0)
+        stop_all(servers, within_s=2.0)
         self._units = []
         if self._warden is not None and self._warden.stdin is not None:
             self._warden.stdin.close()  # what it takes for our death: it ends the rest and then itself

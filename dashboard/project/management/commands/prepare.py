@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 
 from dashboard.project.datadir import write_private
 from dashboard.teams import login_links
@@ -32,7 +33,8 @@ class Command(BaseCommand):
         except psycopg.OperationalError as problem:
             reason = " ".join(str(problem).split())
             raise CommandError(f"The database does not answer: {reason}") from None
-        call_command("migrate", interactive=False, verbosity=0)
+        if _is_behind():
+            call_command("migrate", interactive=False, verbosity=0)
         kept = settings.DATA.token
         known = kept.read_text().strip() if kept.exists() else ""
         _, user, token = ensure_first_team(known)
@@ -40,3 +42,9 @@ class Command(BaseCommand):
             write_private(kept, token)
         login_url = settings.PUBLIC_URL + login_links.make(user)
         write_private(answer, json.dumps({"token": token, "login_url": login_url}))
+
+
+def _is_behind() -> bool:
+    """Whether there is anything to migrate: asking is quick, and most starts are second ones."""
+    executor = MigrationExecutor(connection)
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))

@@ -78,9 +78,8 @@ class Command(BaseCommand):
         supervisor.run_once(house.preparation(answer), within_s=600)
         prepared = json.loads(answer.read_text())
         answer.unlink()
-        self._say("starting web server, worker and watcher")
-        supervisor.bring_up(house.parts(), within_s=60)
-        supervisor.bring_up([house.agent(prepared["token"])], within_s=30)
+        self._say("starting web server, worker, watcher and agent")
+        supervisor.bring_up([*house.parts(), house.agent(prepared["token"])], within_s=60)
         if ready_file:
             _write_ready(ready_file, {"url": house.public_url, **prepared})
         self._say(f"Roundwatch is ready: {prepared['login_url']}")
