@@ -13,7 +13,7 @@ import pytest
 from tests.agents.collector import Collector, Heard, collecting, until
 
 SCRIPT = Path(__file__).parents[2] / "agents/examples/rounds.py"
-SMALL = ["--round-seconds=1.5", "--width=768", "--link-mbit=100", "--batch-rate=40"]
+SMALL = ["--round-seconds=1.5", "--width=512", "--link-mbit=100", "--batch-rate=40"]
 MIB = 1 << 20
 TRAINER_PHASES = ["train", "encode", "upload", "wait", "download", "apply", "eval"]
 COORDINATOR_PHASES = ["wait", "aggregate", "save", "prepare", "sync"]
@@ -144,3 +144,34 @@ def test_options_that_make_no_sense_are_refused(wrong: list[str]) -> None:
     )
     assert answer.returncode == 2
     assert "rounds.py: error:" in answer.stderr
+
+
+STARVE = """
+import sys, time
+from federated import starvation
+
+def seconds(run):
+    began = time.perf_counter()
+    run(lambda: sum(range(4_000_000)))
+    return time.perf_counter() - began
+
+try:
+    starve = getattr(starvation, sys.argv[1])
+    starve = starve().starved if sys.argv[1] == "Quota" else starve
+except OSError as error:
+    print(f"cannot: {error}")
+else:
+    print(seconds(lambda act: act()), seconds(starve), seconds(lambda act: act()))
+"""
+
+
+@pytest.mark.parametrize("way", ["Quota", "beside_busy_neighbour"])
+def test_starved_work_gets_little_cpu_and_what_follows_gets_all_again(way: str) -> None:
+    path = os.pathsep.join([str(SCRIPT.parent), *sys.path])
+    answer = subprocess.check_output(
+        [sys.executable, "-c", STARVE, way], env={**os.environ, "PYTHONPATH": path}, text=True, timeout=60
+    )
+    if answer.startswith("cannot"):
+        pytest.skip(f"no CPU quota may be set here: {answer}")
+    before, starved, after = map(float, answer.split())
+    assert starved >= 3 * max(before, after)

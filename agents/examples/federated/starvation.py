@@ -1,5 +1,6 @@
 """Takes the CPU away from a piece of work: by a cgroup's quota where we may set one, else by a neighbour."""
 
+import atexit
 import os
 import subprocess
 import sys
@@ -13,9 +14,9 @@ from typing import Protocol, TypeVar
 from roundwatch.samplers import hierarchy
 from roundwatch.samplers.base import Paths
 
-SHARE = 0.08  # of one CPU
+SHARE = 0.1  # of one CPU
 PERIOD_US = 100_000
-COMES_AFTER = 6  # on a busy machine, where its peers do not get a whole CPU either: a sixth of what they get
+COMES_AFTER = 8  # on a busy machine, where its peers do not get a whole CPU either: an eighth of what they get
 PREFIX = "roundwatch-demo-"
 NICENESS = 11  # leaves 8 % to it beside one busy neighbour: the kernel's weights are 1024 and 87
 BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
@@ -67,6 +68,12 @@ class Quota:
         except OSError:
             self._folder.rmdir()
             raise
+        atexit.register(self._leave)
+
+    def _leave(self) -> None:
+        with suppress(OSError):
+            (self._folder.parent / "cgroup.procs").write_text(str(os.getpid()))
+            self._folder.rmdir()
 
     def starved(self, act: Callable[[], Result]) -> Result:
         """Runs it while this process is limited to `SHARE` of one CPU, and comes after others who want it too."""
