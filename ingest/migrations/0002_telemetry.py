@@ -76,7 +76,7 @@ ALTER TABLE ingest_stream DROP COLUMN numbers;
 """
 
 
-def _first_partitions(_apps, _schema_editor):
+def _first_partitions(_apps: object, _schema_editor: object) -> None:
     partitions.ensure(dt.datetime.now(dt.UTC).date())
 
 
