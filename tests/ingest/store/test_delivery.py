@@ -13,7 +13,7 @@ from tests.cast import Cast
 from tests.ingest.batches import SECOND, HostRecorder, Recorder, steady_round
 from tests.ingest.delivery import deliver, make_job
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def start_ns() -> int:
@@ -141,6 +141,7 @@ def test_declared_drops_become_gaps_and_are_no_holes(cast: Cast) -> None:
     assert (stream.stored_count, stream.dropped_count) == (4, 20)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_overlapping_batches_from_many_threads_store_each_record_once(cast: Cast) -> None:
     recorders = [recorded(40) for _ in range(3)]
     for place, recorder in enumerate(recorders):

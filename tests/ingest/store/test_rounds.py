@@ -13,7 +13,7 @@ from tests.cast import Cast
 from tests.ingest.batches import SECOND, Recorder, steady_round
 from tests.ingest.delivery import deliver
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.cast import Cast
 from tests.ingest.batches import SECOND, Recorder
 from tests.ingest.delivery import deliver
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
