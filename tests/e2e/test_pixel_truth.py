@@ -2,7 +2,6 @@
 
 import datetime as dt
 import time
-import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,12 +14,16 @@ from roundwatch import wire
 from tests.cast import Cast, make_cast
 from tests.e2e.browser import chromium
 from tests.e2e.raster_reference import SECOND, Bar, busy_hour, paint
-from tests.ingest.batches import Recorder, request
+from tests.e2e.training import send
+from tests.ingest.batches import Recorder
 
 # The pixels of one lane's middle, as "r,g,b" or "" where nothing is painted, and the colours to know them by.
 READ_BACK = """() => {
     const strip = document.querySelector("[data-part=strip]");
-    const context = strip.getContext("2d");
+    const copy = document.createElement("canvas");
+    Object.assign(copy, { width: strip.width, height: strip.height });
+    const context = copy.getContext("2d", { willReadFrequently: true });
+    context.drawImage(strip, 0, 0);
     const ratio = strip.width / strip.clientWidth;
     const colour = (data, i) => (data[i + 3] ? `${data[i]},${data[i + 1]},${data[i + 2]}` : "");
     const lane = (y) => {
@@ -52,14 +55,6 @@ def people(web: str, monkeypatch: pytest.MonkeyPatch) -> Cast:
     """The cast beside a running server. Playwright keeps a loop in this thread, which Django would refuse to block."""
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
     return make_cast()
-
-
-def send(web: str, token: str, *batches: wire.Batch) -> None:
-    """As an agent would, over HTTP."""
-    headers = {"Authorization": f"Bearer {token}", "Content-Encoding": "gzip", "Content-Type": "application/json"}
-    asked = urllib.request.Request(web + wire.PATH, wire.encode(request(*batches)), headers)
-    with urllib.request.urlopen(asked, timeout=10) as answer:
-        assert answer.status == 200
 
 
 def record(web: str, token: str, scenario: dict[str, list[Bar]], start_ns: int) -> Run:

@@ -30,7 +30,7 @@ class Chart {
     const { low, high, value } = summarize(rows, spec.how);
     const range = this.#range(spec, low, high);
     this.#say(spec, lines, cursor);
-    this.#paint({ low, high, value, x: (i) => view.x(from + i * step), range, theme, grid, view, now, spec, many: lines.length > 1 });
+    this.#paint({ low, high, value, x: (i) => view.x(from + i * step), range, theme, grid, view, now, cursor, spec, many: lines.length > 1 });
   }
 
   #say(spec, lines, cursor) {
@@ -57,7 +57,7 @@ class Chart {
     return [least - room, most + room];
   }
 
-  #paint({ low, high, value, x, range, theme, grid, view, now, spec, many }) {
+  #paint({ low, high, value, x, range, theme, grid, view, now, cursor, spec, many }) {
     const context = this.canvas.getContext("2d");
     const ratio = this.canvas.width / view.width;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -68,8 +68,10 @@ class Chart {
     const colour = theme.kind(spec.kind);
     if (many) this.#band(context, low, high, x, y, colour);
     this.#line(context, value, x, y, colour);
-    context.fillStyle = theme.accent;
-    if (view.x(now) <= view.width) context.fillRect(Math.round(view.x(now)) - 0.25, 0, 1.5, HEIGHT);
+    for (const [time, tint] of [[now, theme.accent], [cursor, theme.muted]]) {
+      context.fillStyle = tint;
+      if (time !== null && view.x(time) <= view.width) context.fillRect(Math.round(view.x(time)), 0, 1, HEIGHT);
+    }
   }
 
   #band(context, low, high, x, y, colour) {

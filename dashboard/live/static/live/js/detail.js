@@ -55,7 +55,7 @@ export function lines(store, facts, now) {
   const found = [];
   const took = [duration(end - start)];
   if (comparison?.reference_s) took.push(`${comparison.against === "itself" ? "usually" : "peers"} ${duration(comparison.reference_s * 1e9)}`);
-  if (comparison?.ratio) took.push(`${number(comparison.ratio)} ×`);
+  if (comparison?.ratio) took.push(`${comparison.ratio.toFixed(1)} ×`);
   found.push(took.join(" · "));
   const error = Number.isFinite(facts.error) ? `± ${duration(facts.error)}` : "± unknown";
   const finish = open ? "…" : clockTime(store.toUnix(end), 1e6);
@@ -73,7 +73,7 @@ export function moreLines(more) {
   const { peers, parent_name: parent, attempt_number: attempt } = more ?? {};
   if (peers) {
     const seconds = (value) => duration(value * 1e9);
-    found.push(`${plural(peers.count, "peer")}: ${seconds(peers.fastest_s)} to ${seconds(peers.slowest_s)}, lower median ${seconds(peers.median_s)}${peers.ratio ? ` · ${number(peers.ratio)} ×` : ""}`);
+    found.push(`${plural(peers.count, "peer")}: ${seconds(peers.fastest_s)} to ${seconds(peers.slowest_s)}, lower median ${seconds(peers.median_s)}${peers.ratio ? ` · ${peers.ratio.toFixed(1)} ×` : ""}`);
   }
   if (parent) found.push(`within ${parent}`);
   if (attempt) found.push(`attempt ${attempt + 1} of its worker`);

@@ -126,6 +126,12 @@ new Pointer(elements.plot, {
 
 listen(actions);
 fill(elements.keys, KEYS.map(([keys, , text]) => [el("dt", {}, keys.map((key) => el("kbd", {}, keyName(key)))), el("dd", {}, text)]));
+elements.charts.addEventListener("pointermove", (event) => {
+  const x = event.clientX - elements.plot.getBoundingClientRect().left;
+  ui.cursor = x >= 0 ? view.time(x) : null;
+  renderer.hovered();
+});
+elements.charts.addEventListener("pointerleave", () => hover(null));
 elements.scroller.addEventListener("scroll", () => renderer.invalidate());
 new ResizeObserver(() => renderer.invalidate()).observe(elements.scroller);
 document.addEventListener("visibilitychange", () => renderer.invalidate());

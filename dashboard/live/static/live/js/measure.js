@@ -5,11 +5,13 @@ import { rowAt } from "./lanes.js";
 /** Gives the view its width and the page its `viewport`: px from the first lane's top that are in sight, and how many. */
 export function measure(page) {
   const { elements, layout, view } = page;
-  const { scroller, lanes, gutter, root } = elements;
+  const { scroller, lanes, plot, gutter, root } = elements;
   view.width = Math.max(50, scroller.clientWidth - gutter.offsetWidth);
   lanes.style.height = `${layout.height}px`;
   root.dataset.density = layout.density;
   const height = Math.max(1, Math.min(layout.height, scroller.clientHeight));
+  plot.style.width = `${view.width}px`;
+  plot.style.height = `${height}px`;
   const scrolled = Math.round(scroller.getBoundingClientRect().top - lanes.getBoundingClientRect().top);
   page.viewport = { top: Math.min(Math.max(0, scrolled), Math.max(0, layout.height - height)), height };
 }

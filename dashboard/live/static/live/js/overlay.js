@@ -2,7 +2,7 @@
 
 import { fit } from "./dom.js";
 import { FLAG } from "./frames.js";
-import { duration, number } from "./format.js";
+import { duration } from "./format.js";
 import { RANK } from "./raster.js";
 
 const LABELLED = 24;
@@ -69,7 +69,8 @@ export class Overlay {
     if (bar.height >= 12 && bar.x0 >= 0 && x1 - x0 >= 3) this.context.fillRect(Math.round(bar.x0) - 0.5, bar.y, 1, bar.height);
     if (bar.height < 12 || x1 - x0 < LABELLED) return;
     const ink = failed ? theme.bg : theme.ink(phase.kind);
-    this.#label(this.#text(bar, phase, store), x0 + PADDING, x1 - PADDING, bar, ink);
+    const ground = failed ? theme.bad : bar.open ? theme.kind(phase.kind) : null;
+    this.#label(this.#text(bar, phase, store), x0 + PADDING, x1 - PADDING, bar, { ink, ground });
   }
 
   #fill(pattern, x0, x1, bar) {
@@ -88,11 +89,12 @@ export class Overlay {
     if (!(flags & FLAG.SLOW)) return [phase.name];
     const took = bar.open ? bar.open.end - bar.open.start : bar.lane.spans.end[bar.index] - bar.lane.spans.start[bar.index];
     const ratio = store.marks.comparison(attempt, id, store.lanes)?.ratio;
-    return [phase.name, `${phase.name}  ${duration(took)}`, `${phase.name}  ${duration(took)}${ratio ? ` · ${number(ratio)} ×` : ""}`];
+    const timed = `${phase.name} ${duration(took)}`;
+    return [phase.name, timed, ratio ? `${timed} · ${ratio.toFixed(1)} ×` : timed];
   }
 
-  /** The longest of several texts that fits, else as much of the shortest as does. */
-  #label(texts, left, right, bar, ink) {
+  /** The longest of several texts that fits, else as much of the shortest as does; on plain ground where there is a hatch. */
+  #label(texts, left, right, bar, { ink, ground }) {
     const room = right - left;
     let text = texts.findLast((candidate) => this.#width(candidate) <= room);
     if (!text) {
@@ -100,6 +102,7 @@ export class Overlay {
       if (kept < 3) return;
       text = `${texts[0].slice(0, kept)}…`;
     }
+    if (ground) this.#fill(ground, left - 2, left + this.#width(text) + 3, { ...bar, y: bar.y + 2, height: bar.height - 4 });
     this.context.fillStyle = ink;
     this.context.fillText(text, left, bar.y + bar.height / 2 + 0.5);
   }

@@ -44,17 +44,17 @@ export class Renderer {
   }
 
   frame(time) {
+    requestAnimationFrame(this.frame);
     const now = this.page.now();
     if (this.#moves(now, time) || this.#chartsAreDue(time)) this.dirty = true;
     if (this.dirty) this.#draw(now, time);
-    else if (this.over) this.#overlay(now);
+    else if (this.over) this.#hover(now);
     if (time - this.wordsAt >= WORDS_MS) {
       this.wordsAt = time;
       this.words(now);
       if (time - this.mirrorAt >= MIRROR_MS && this.page.ui.show === "lanes") this.#mirror(now, time);
     }
     this.drawn();
-    requestAnimationFrame(this.frame);
   }
 
   /** Whether time alone has changed what is seen by a pixel; for people who want calm, at most once a second. */
@@ -102,6 +102,13 @@ export class Renderer {
     if (late) return;
     this.chartsAt = time;
     this.charts.draw({ store, view, theme, grid: this.grid, now, cursor: ui.cursor });
+  }
+
+  /** The pointer moved: the overlay follows, and the charts say what they were at that time. */
+  #hover(now) {
+    const { store, view, ui } = this.page;
+    this.#overlay(now);
+    if (ui.show === "lanes" && !this.charts.heavy) this.charts.draw({ store, view, theme: this.theme, grid: this.grid, now, cursor: ui.cursor });
   }
 
   #overlay(now) {

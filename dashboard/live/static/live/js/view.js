@@ -80,6 +80,7 @@ export class View {
   }
 
   show(from, to) {
+    if (!Number.isFinite(from) || !Number.isFinite(to)) return;
     this.follow = false;
     const middle = (from + to) / 2;
     const half = Math.max(SHORTEST, to - from) / 2;
