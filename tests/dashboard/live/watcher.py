@@ -22,7 +22,7 @@ class Watcher:
 
     def __init__(self, web: str, user: Any, run_id: Any) -> None:
         self.web, self.run_id = web, run_id
-        self.cookie = f"sessionid={browser_of(user).cookies['sessionid'].value}"
+        self.cookie = user and f"sessionid={browser_of(user).cookies['sessionid'].value}"
         self.spans: dict[Span, int] = {}
         self.steps: dict[tuple[int, int], dict[str, Any]] = {}
         self.beats: dict[int, dict[str, Any]] = {}
@@ -49,11 +49,14 @@ class Watcher:
         async with httpx.AsyncClient(timeout=30) as client:
             answer = await client.get(f"{self.web}/runs/{self.run_id}/live/snapshot", headers={"Cookie": self.cookie})
         assert answer.status_code == 200, answer.text
+        self.forget()
+        self.take(answer.content)
+
+    def forget(self) -> None:
         for known in (self.spans, self.steps, self.beats, self.open, self.findings, self.meta):
             known.clear()
         self.samples.clear()
         self.cursor = (0, 0)
-        self.take(answer.content)
 
     async def greet(self) -> None:
         address = urlsplit(self.web).netloc
