@@ -37,8 +37,11 @@ def judge_round(run_id: str, index: int, generation: int) -> None:
 def _judge_windows(run: Run, index: int) -> list[Finding]:
     """The window of the round by itself, and what lasts as of the newest one: late data may reach back."""
     changed: list[Finding] = []
-    own, newest = judging.window_of(run.pk, index), judging.newest_window(run.pk)
-    for last in sorted({last for last in (own, newest) if last is not None}):
+    own = judging.window_of(run.pk, index)
+    if own is None:
+        return changed
+    newest = judging.newest_window(run.pk)
+    for last in sorted({own, newest or own}):
         history = judging.history(run.pk, last)
         judgement = straggler.judge(history)
         if last == own and history.windows:
