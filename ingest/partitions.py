@@ -1,5 +1,4 @@
-"""Daily partitions of phases, events and samples: made ahead of time, dropped when their retention is over.
-"""
+"""Daily partitions of phases, events and samples: made ahead of time, dropped when their retention is over."""
 
 import datetime as dt
 import re
@@ -38,8 +37,7 @@ def existing(table: str) -> list[dt.date]:
     """The days for which `table` has an attached partition, oldest first."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT inhrelid::regclass::text FROM pg_inherits"
-            " WHERE inhparent = %s::regclass AND NOT inhdetachpending",
+            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass AND NOT inhdetachpending",
             [table],
         )
         return sorted(day for (name,) in cursor.fetchall() if (day := _day_of(table, name)))
@@ -86,8 +84,7 @@ def _finish_detaching(table: str) -> None:
     """Complete a detachment that a crash left half done; Postgres allows no other until then."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT inhrelid::regclass::text FROM pg_inherits"
-            " WHERE inhparent = %s::regclass AND inhdetachpending",
+            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass AND inhdetachpending",
             [table],
         )
         pending = [name for (name,) in cursor.fetchall()]
@@ -111,9 +108,7 @@ def _run(template: str, *names: str) -> None:
     """Execute a statement whose `{}` are names of tables."""
     with connection.cursor() as cursor:
         cursor.execute(
-            sql.SQL(template)
-            .format(*(sql.Identifier(name) for name in names))
-            .as_string(connection.connection)
+            sql.SQL(template).format(*(sql.Identifier(name) for name in names)).as_string(connection.connection)
         )
 
 
@@ -123,6 +118,4 @@ def _name(table: str, day: dt.date) -> str:
 
 def _day_of(table: str, name: str) -> dt.date | None:
     match = re.fullmatch(rf"{table}_(\d{{8}})", name)
-    return (
-        dt.datetime.strptime(match[1], "%Y%m%d").replace(tzinfo=dt.UTC).date() if match else None
-    )
+    return dt.datetime.strptime(match[1], "%Y%m%d").replace(tzinfo=dt.UTC).date() if match else None

@@ -9,11 +9,14 @@ first u64, last u64 (cursor range, the two halves of a feed entry's id as millis
 
 | type | columns, in this order |
 | --- | --- |
-| SPAN 1 | start u32, duration u32, id u32 (start number), round i32, lane u16, attempt u16, phase u16, flags u16, thread u16 |
-| STEP 3 | begin u32, end u32 (0xFFFFFFFF while open), index i32, coverage f32, waiting f32, kinds f32[count x 9], generation u16, trainers u16, flags u16 |
+| SPAN 1 | start u32, duration u32, id u32 (start number), round i32, lane u16, attempt u16, phase u16, flags u16, |
+| | thread u16 |
+| STEP 3 | begin u32, end u32 (0xFFFFFFFF while open), index i32, coverage f32, waiting f32, kinds f32[count x 9], |
+| | generation u16, trainers u16, flags u16 |
 | SAMPLE 4 | time u32, series u32, value f32 |
 | FINDING 5 | JSON: list of findings, as `finding_message` |
-| OPEN_SNAPSHOT 6 | start u32, id u32, round i32, progress f32 (NaN unknown), lane u16, attempt u16, phase u16, thread u16 |
+| OPEN_SNAPSHOT 6 | start u32, id u32, round i32, progress f32 (NaN unknown), lane u16, attempt u16, phase u16, |
+| | thread u16 |
 | RESYNC 8 | none: forget all, load a snapshot |
 | HEARTBEAT 9 | heard u32, number u32, error_us f32 (NaN unknown), lane u16, attempt u16, state u16 |
 | META 10 | JSON: {"lanes", "attempts", "phases", "series", "run"}, each a list of what is new or changed, or absent |
@@ -143,9 +146,7 @@ def encode_columns(kind: FrameType, rows: Rows, cursor: Cursor = Cursor()) -> by
             # The end, not the length, is rounded down, so that a bar ends where its follower begins.
             starts = wide["start"]
             parts.append(
-                _padded(
-                    ((starts + wide[name] - base) // unit - (starts - base) // unit).astype("<u4").tobytes()
-                )
+                _padded(((starts + wide[name] - base) // unit - (starts - base) // unit).astype("<u4").tobytes())
             )
         else:
             parts.append(_padded(np.ascontiguousarray(rows[name], dtype=form).tobytes()))
@@ -209,9 +210,7 @@ def _payload(data: bytes, position: int, head: np.void) -> dict[str, Any]:
     return found
 
 
-def _frame(
-    kind: FrameType, body: bytes, *, count: int, cursor: Cursor, base: int = 0, unit: int = 1_000
-) -> bytes:
+def _frame(kind: FrameType, body: bytes, *, count: int, cursor: Cursor, base: int = 0, unit: int = 1_000) -> bytes:
     size = HEADER.itemsize + len(body)
     place = (cursor.epoch, cursor.first, cursor.last)
     head = np.array((MAGIC, VERSION, kind, size, count, *place, base, unit, (0, 0, 0)), HEADER)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from roundwatch.wire import KINDS, PHASE_STATES
 
 from ingest.feed.frames import (
     STATES,
@@ -23,6 +22,7 @@ from ingest.feed.frames import (
     figure,
 )
 from ingest.models import Finding, PhaseName, Round, Run, Series, Stream, Worker
+from roundwatch.wire import KINDS, PHASE_STATES
 
 Entry = dict[str, Any]
 Column = npt.NDArray[np.int64]
@@ -51,8 +51,8 @@ def lane_entry(worker: Worker) -> Entry:
     """One of META's "lanes"."""
     return {
         "lane": worker.index, "name": worker.name, "role": worker.role, "rank": worker.rank,
-        "group": worker.group, "machine": worker.machine, "host": worker.host, "site": worker.site, "state": worker.state,
-        "state_reason": worker.state_reason, "attempt": worker.attempt,
+        "group": worker.group, "machine": worker.machine, "host": worker.host, "site": worker.site,
+        "state": worker.state, "state_reason": worker.state_reason, "attempt": worker.attempt,
     }  # fmt: skip
 
 

@@ -28,7 +28,9 @@ class Round(models.Model):
     judged = models.JSONField(null=True, help_text="What detection could see: phase, workers, smallest ratio, why not.")
 
     class Meta:
-        constraints: ClassVar = [models.UniqueConstraint(fields=["run", "index", "generation"], name="round_generation")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["run", "index", "generation"], name="round_generation"),
+        ]
         indexes: ClassVar = [
             models.Index(fields=["run", "begin_ns"], name="round_time"),
             models.Index(fields=["run"], condition=models.Q(closed=False), name="round_open"),

@@ -78,5 +78,3 @@ class Quarantine(models.Model):
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["stream", "number"], name="quarantine_number")]
-
-

@@ -25,14 +25,19 @@ def due(run_ids: Iterable[UUID], now: dt.datetime) -> set[UUID]:
 
 def lock(run_ids: Iterable[UUID]) -> None:
     """Lock the rows in id order until the transaction ends."""
+    ids = sorted(run_ids)
+    if not ids:
+        return
     with connection.cursor() as cursor:
-        cursor.execute("SELECT 1 FROM ingest_run WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [sorted(run_ids)])
+        cursor.execute("SELECT 1 FROM ingest_run WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [ids])
 
 
 def heard(run_ids: Iterable[UUID], now: dt.datetime) -> None:
     """Note on locked rows that they were heard of, and that today's partitions hold some of their records."""
-    with connection.cursor() as cursor:
-        cursor.execute(_HEARD, [now, now.date(), list(run_ids)])
+    ids = list(run_ids)
+    if ids:
+        with connection.cursor() as cursor:
+            cursor.execute(_HEARD, [now, now.date(), ids])
 
 
 def begun(run_id: UUID, words: Sequence[Mapping[str, Any]]) -> bool:
