@@ -78,14 +78,19 @@ def web_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture
-def web(web_server: str, transactional_db: None) -> Iterator[str]:
+def web(web_server: str, quiet: None) -> str:
     """The base URL of a running server, beside a database that is emptied after the test."""
-    yield web_server
+    return web_server
+
+
+@pytest.fixture
+def quiet(transactional_db: None) -> Iterator[None]:
+    """A database that is emptied once others have ended what they read, or are about to: else it could deadlock."""
+    yield
     _wait_until_quiet()
 
 
 def _wait_until_quiet() -> None:
-    """Let the server end what it is reading, or about to read: emptying the tables under it could deadlock."""
     from django.db import connection
 
     busy = """SELECT count(*) FROM pg_stat_activity

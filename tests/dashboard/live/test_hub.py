@@ -72,7 +72,7 @@ def valkey(settings: Any) -> Iterator[OwnValkey]:
 
 
 @pytest.fixture
-def stage(transactional_db: None) -> Stage:
+def stage(quiet: None) -> Stage:
     stage = Stage(make_cast().team)
     stage.worker("coordinator", role="coordinator")
     stage.worker("trainer-0")
