@@ -11,6 +11,7 @@ import { Table } from "./table.js";
 
 const WORDS_MS = 250;
 const MIRROR_MS = 1000;
+const TABLE_MS = 500;
 const REST_MS = 120;
 const CALM_MS = 1000;
 
@@ -18,7 +19,7 @@ export class Renderer {
   /** `words(now)` writes what is text (header, panel, toolbar); `drawn()` is called when a frame is on screen. */
   constructor(page, theme, { actions, words, drawn, roundStrip }) {
     Object.assign(this, { page, theme, words, drawn, roundStrip, bars: [], grid: [] });
-    Object.assign(this, { dirty: true, over: false, touched: 0, wordsAt: -Infinity, mirrorAt: -Infinity, movedAt: -Infinity, chartsAt: -Infinity });
+    Object.assign(this, { dirty: true, over: false, touched: 0, wordsAt: -Infinity, mirrorAt: -Infinity, movedAt: -Infinity, chartsAt: -Infinity, tableAt: -Infinity });
     const { elements } = page;
     this.strip = new Strip(elements.strip);
     this.overlay = new Overlay(elements.overlay);
@@ -84,10 +85,18 @@ export class Renderer {
     this.grid = ticks(view, now, unix, view.follow && !page.ended);
     elements.root.dataset.show = ui.show;
     elements.root.dataset.spans = String(store.total);
-    if (ui.show === "table") this.table.draw({ store, layout: page.layout, view, selected: ui.selection });
+    if (ui.show === "table") this.#table(time);
     else this.#lanes(now, time);
     drawAxis(elements.axis, view, this.grid, { theme, mark: ui.mark, unix });
     this.roundStrip.draw({ store, view, theme, selected: page.round()?.index });
+  }
+
+  /** A table that changed sixty times a second could not be read: it follows twice a second, a person at once. */
+  #table(time) {
+    const { store, layout, view, ui } = this.page;
+    if (time - this.tableAt < TABLE_MS && this.touched < this.tableAt) return;
+    this.tableAt = time;
+    this.table.draw({ store, layout, view, selected: ui.selection });
   }
 
   #lanes(now, time) {

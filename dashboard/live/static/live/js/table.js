@@ -26,7 +26,7 @@ export class Table {
 
   draw({ store, layout, view, selected }) {
     const stamp = [store.version, view.from, view.to, layout.lanes, selected?.id].join("/");
-    if (stamp === this.stamp) return;
+    if (stamp === this.stamp || this.#isBeingRead()) return;
     this.stamp = stamp;
     const { all, rows } = tableRows(store, layout, view);
     const caption = all > rows.length ? `The newest ${rows.length} of ${all.toLocaleString("en")} phases in view` : `${all.toLocaleString("en")} phases in view`;
@@ -34,6 +34,12 @@ export class Table {
       el("caption", {}, caption),
       el("thead", {}, el("tr", {}, HEADS.map((head) => el("th", { scope: "col" }, head)))),
       el("tbody", {}, rows.map((facts) => this.#row(store, facts, selected))));
+  }
+
+  /** Rows stay as they are while text in them is marked, to be copied. */
+  #isBeingRead() {
+    const marked = getSelection();
+    return !marked.isCollapsed && this.element.contains(marked.anchorNode);
   }
 
   #row(store, facts, selected) {
