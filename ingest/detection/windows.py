@@ -8,8 +8,9 @@ from ingest.detection.facts import Window
 
 FILLS_S = 10.0
 TYPICAL_OF = 20  # so many of the newest rounds say how long a typical one is
+STEP_S = 2.0  # a round that is typically shorter is an optimizer step, and warms up as one
 WARMUP_S = 10.0
-WARMUP_ROUNDS = 20
+WARMUP_STEPS = 20
 # Sizes that windows may have: few, so that the same rounds stay together while their length varies a little.
 _STEPS = (1, 2, 5)
 
@@ -53,7 +54,7 @@ def windows(past: Sequence[Past], size: int, *, older: bool) -> tuple[Window, ..
 
     `older` says that there were rounds before these: attempts in the first of them began before.
     """
-    cold = _cold(past, size, older=older)
+    cold = _cold(past, older=older)
     found: dict[int, list[Past]] = {}
     for one in past:
         found.setdefault(first_of(one.index, size), []).append(one)
@@ -68,17 +69,18 @@ def windows(past: Sequence[Past], size: int, *, older: bool) -> tuple[Window, ..
     )
 
 
-def _cold(past: Sequence[Past], size: int, *, older: bool) -> dict[int, set[int]]:
-    """For each round the lanes whose attempt warms up in it: its first round or, of short ones, its first while."""
+def _cold(past: Sequence[Past], *, older: bool) -> dict[int, set[int]]:
+    """For each round the lanes whose attempt warms up in it: its first round or, of steps, its first while."""
+    steps = bool(past) and median(one.wall_s for one in past) < STEP_S
     first: dict[int, tuple[int, int]] = {}
     if older and past:
-        first = dict.fromkeys(past[0].begun, (-WARMUP_ROUNDS, 0))
+        first = dict.fromkeys(past[0].begun, (-WARMUP_STEPS, 0))
     found: dict[int, set[int]] = {one.index: set() for one in past}
     for place, one in enumerate(past):
         for attempt, (lane, begin_ns) in one.begun.items():
             first_place, first_ns = first.setdefault(attempt, (place, begin_ns))
             # Both have to pass, as in any benchmark: seconds for the machine, steps for the code.
-            early = begin_ns - first_ns < WARMUP_S * 1e9 or place - first_place < WARMUP_ROUNDS
-            if place == first_place or (size > 1 and early):
+            early = begin_ns - first_ns < WARMUP_S * 1e9 or place - first_place < WARMUP_STEPS
+            if place == first_place or (steps and early):
                 found[one.index].add(lane)
     return found

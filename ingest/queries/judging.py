@@ -12,7 +12,7 @@ from django.db.backends.utils import CursorWrapper
 
 from ingest.detection.columns import numbered
 from ingest.detection.facts import Baseline, History, Ints, Spans, Window, Worker
-from ingest.detection.windows import TYPICAL_OF, WARMUP_ROUNDS, Past, first_of, size_of, windows
+from ingest.detection.windows import TYPICAL_OF, WARMUP_STEPS, Past, first_of, size_of, windows
 from ingest.models import Finding, PhaseName, Round
 from ingest.models.findings import FindingState
 from ingest.queries.fixed_rows import Columns, read_columns
@@ -107,7 +107,7 @@ def history(run_id: UUID, last: int) -> History:
     size = size_of([one.wall_s for one in _past(run_id, last, TYPICAL_OF)])
     parts = max(1, _parts_of(run_id, last))
     known = max(_LEAST_WINDOWS, min(_WINDOWS, _MOST_PARTS // (parts * size)))
-    warmup = max(WARMUP_ROUNDS, size) if size > 1 else 1
+    warmup = max(WARMUP_STEPS, size) if size > 1 else 1
     rows = [one for one in _past(run_id, last, (known + 1) * size + warmup) if one.closed]
     with connection.cursor() as cursor:
         taken = read_columns(cursor, _PARTS, [[one.id for one in rows]], _PART_TYPES)

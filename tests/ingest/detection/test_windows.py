@@ -50,12 +50,18 @@ def test_the_first_long_round_of_each_attempt_is_warm_up() -> None:
     assert [window.cold for window in found] == [{0}, set(), set(), {1}, set()]
 
 
-def test_of_short_rounds_ten_seconds_and_twenty_steps_are_warm_up() -> None:
+def test_of_steps_ten_seconds_and_twenty_of_them_are_warm_up() -> None:
     slow = windows(past(60, 1.0), 10, older=False)
     fast = windows(past(600, 0.1), 100, older=False)
 
     assert [window.cold for window in slow] == [{0}, {0}, set(), set(), set(), set()]
     assert [window.cold for window in fast] == [{0}, set(), set(), set(), set(), set()]
+
+
+def test_of_rounds_that_share_a_window_but_are_no_steps_only_the_first_is_warm_up() -> None:
+    found = windows(past(8, 9.0, attempts={0: 0, 1: 5}), 2, older=False)
+
+    assert [window.cold for window in found] == [{0}, set(), {1}, set()]
 
 
 def test_who_was_there_before_the_known_rounds_is_warm() -> None:

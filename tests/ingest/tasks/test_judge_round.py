@@ -201,21 +201,21 @@ def test_an_incident_of_a_run_that_has_ended_is_over(cast: Cast) -> None:
 
 def test_short_rounds_are_judged_together_when_their_window_is_whole(cast: Cast) -> None:
     scenario = scenarios.exchange(
-        "rounds of three seconds", scenarios.crew(8), rounds=30, aggregate=0.0, apply=0.0, upload=0.0, encode=0.5,
-        train=lambda worker, index: 4.5 if worker == "rank-1" and index >= 25 else 2.5,
+        "rounds of three seconds", scenarios.crew(8), rounds=15, aggregate=0.0, apply=0.0, upload=0.0, encode=0.5,
+        train=lambda worker, index: 4.5 if worker == "rank-1" and index >= 10 else 2.5,
     )  # fmt: skip
     story = Story(cast.team, scenario)
-    story.tell(*range(28))
-    judge(story, *range(24, 28))
+    story.tell(*range(13))
+    judge(story, *range(9, 13))
     assert not Finding.objects.exists()
     judged = Round.objects.filter(run=story.run, judged__isnull=False)
-    assert sorted(judged.values_list("index", flat=True)) == [20, 21, 22, 23, 24]
+    assert sorted(judged.values_list("index", flat=True)) == [5, 6, 7, 8, 9]
 
-    story.tell(28, 29)
-    judge(story, 28, 29)
+    story.tell(13, 14)
+    judge(story, 13, 14)
 
     (finding,) = Finding.objects.filter(run=story.run)
-    assert (finding.phase, finding.workers, finding.rounds) == ("train", ["rank-1"], [25, 26, 27, 28, 29])
+    assert (finding.phase, finding.workers, finding.rounds) == ("train", ["rank-1"], [10, 11, 12, 13, 14])
     assert len(finding.spans) == 5
 
 
