@@ -10,12 +10,9 @@ import time
 from collections import deque
 from uuid import UUID
 
-import redis
-from celery import current_app
 from django.db import connection
-from kombu.exceptions import OperationalError as BrokerError
 
-from ingest.feed.connection import breaker
+from ingest.feed.starting import start
 from ingest.store import rounds
 from ingest.store.news import Bulletin, News, merged
 from ingest.store.tell import tell_host, tell_run
@@ -73,7 +70,8 @@ class Tellers:
             try:
                 closed = self._close_rounds(news)
                 tell_run(news)
-                ask_for_judgement(news.run_id, closed)
+                for each in closed:
+                    start("ingest.judge_round", str(news.run_id), each.index, each.generation)
             except Exception:  # noqa: BLE001 - the thread must outlive whatever it is given
                 _log.exception("The viewers of a run could not be told; they will find out by themselves.")
                 connection.close()
@@ -96,17 +94,3 @@ class Tellers:
             self._unclosed[news.run_id] = time.monotonic()
         news.rounds |= {closed.index for closed in closing.closed}
         return closing.closed
-
-
-def ask_for_judgement(run_id: UUID, closed: list[rounds.ClosedRound]) -> None:
-    """Start detection on closed rounds, by the task's name; a dead broker is left to the watcher's scan."""
-    for each in closed:
-        if breaker.open:
-            return
-        try:
-            current_app.send_task(
-                "ingest.judge_round", [str(run_id), each.index, each.generation], retry=False, ignore_result=True
-            )
-        except (BrokerError, redis.RedisError, OSError) as error:
-            _log.warning("A round's judgement waits for the watcher: %s", error)
-            return
