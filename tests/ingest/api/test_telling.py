@@ -1,5 +1,6 @@
 """After the commit: viewers are told what was stored, ended rounds close, and their judgement is asked for."""
 
+import base64
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -103,7 +104,8 @@ def test_an_ended_round_closes_at_once_and_its_judgement_is_asked_for_by_name(se
     assert (step["index"][0], step["trainers"][0], int(step["end"][0]) - int(step["begin"][0])) == (0, 3, 7 * SECOND)
     message = json.loads(until(lambda: tasks.lindex("celery", 0)))
     assert message["headers"]["task"] == "ingest.judge_round"
-    assert json.loads(message["headers"]["argsrepr"].replace("'", '"')) == [str(Run.objects.get().id), 0, 0]
+    arguments = json.loads(base64.b64decode(message["body"]))[0]
+    assert arguments == [str(Run.objects.get().id), 0, 0]
     tasks.delete("celery")
 
 
