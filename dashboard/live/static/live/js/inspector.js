@@ -15,10 +15,11 @@ export function partsOf(seconds, wall) {
   return parts.map((part) => ({ ...part, share: part.seconds / wall }));
 }
 
-function bar(parts) {
+function bar(parts, theme) {
   const segments = parts.map(({ name, kind, seconds, share: part }) => {
     const segment = el("div", { class: "segment", "data-kind": kind, title: `${name} ${duration(seconds * 1e9)}` });
     segment.style.flexGrow = String(seconds);
+    if (kind) segment.style.color = theme.ink(kind);
     if (part > 0.18) segment.append(`${name} ${duration(seconds * 1e9)}`);
     return segment;
   });
@@ -29,7 +30,7 @@ function row(name, kind, seconds, part) {
   return el("tr", {}, el("th", { scope: "row" }, kind ? swatch(kind) : el("i", { class: "swatch" }), name), el("td", {}, duration(seconds * 1e9)), el("td", { class: "muted" }, share(part)));
 }
 
-function roundSection(store, round, now, step) {
+function roundSection(store, round, now, { step, theme }) {
   const wall = ((Number.isFinite(round.end) ? round.end : now) - round.begin) / 1e9;
   const { seconds, trainers, final } = kindSeconds(store, round);
   const parts = partsOf(seconds, wall);
@@ -37,13 +38,14 @@ function roundSection(store, round, now, step) {
   if (Number.isFinite(round.coverage)) facts.push(`${share(round.coverage)} explained`);
   else if (!round.closed) facts.push("still open");
   else if (!final) facts.push("being judged");
+  for (const older of store.rounds.olderOf(round.index)) facts.push(`generation ${older.generation + 1} of it took ${duration(older.end - older.begin)} and was replayed`);
   const total = el("tr", { class: "total" }, el("th", { scope: "row" }, "wall time"), el("td", {}, duration(wall * 1e9)), el("td", {}, share(1)));
   const waiting = Number.isFinite(round.waiting) && el("p", { class: "waiting" }, "GPU waiting ", el("b", {}, duration(round.waiting * wall * 1e9)), ` · ${share(round.waiting)} of the round`);
   const turn = (label, text, by) => el("button", { type: "button", class: "icon", "aria-label": label, title: label, click: () => step(by) }, text);
   return el("section", { class: "round-section" },
     el("header", {}, el("h2", {}, `Where round ${round.index} went`), turn("Earlier round", "‹", -1), turn("Later round", "›", 1)),
     el("p", { class: "muted" }, facts.join(" · ")),
-    bar(parts),
+    bar(parts, theme),
     el("table", { class: "parts" }, el("tbody", {}, parts.map((part) => row(part.name, part.kind, part.seconds, part.share)), total)),
     waiting);
 }
@@ -76,8 +78,8 @@ function areaSection(area, close) {
 }
 
 export class Inspector {
-  constructor(element, details, on) {
-    Object.assign(this, { element, details, on, stamp: "", more: null, asked: "" });
+  constructor(element, details, theme, on) {
+    Object.assign(this, { element, details, theme, on, stamp: "", more: null, asked: "" });
   }
 
   /** `facts` is the selected phase or null, `area` the statistics of a selected area or null, `round` may be null. */
@@ -86,14 +88,14 @@ export class Inspector {
     const findings = round ? store.marks.ofRound(round.index) : [];
     const others = store.marks.open.filter((finding) => !findings.includes(finding));
     const beat = (round && !round.closed) || facts?.open ? Math.floor(now / 5e8) : 0;
-    const stamp = JSON.stringify([facts && [facts.attempt, facts.id, facts.end], area?.key, round, findings, others, beat, this.more]);
+    const stamp = JSON.stringify([this.theme.bg, facts && [facts.attempt, facts.id, facts.end], area?.key, round, findings, others, beat, this.more]);
     if (stamp === this.stamp || this.element.matches(":active")) return;
     this.stamp = stamp;
     const focused = this.element.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
     fill(this.element,
       facts && phaseSection(store, facts, this.more, now, this.on.close),
       area && areaSection(area, this.on.close),
-      round ? roundSection(store, round, now, this.on.step) : el("p", { class: "muted" }, "What kept the GPUs waiting stands here as soon as a round has begun."),
+      round ? roundSection(store, round, now, { step: this.on.step, theme: this.theme }) : el("p", { class: "muted" }, "What kept the GPUs waiting stands here as soon as a round has begun."),
       findings.map(findingCard),
       others.length > 0 && el("h2", {}, "Other open findings"),
       others.slice(0, 20).map(findingCard));

@@ -47,7 +47,7 @@ const actions = new Actions(page, {
   },
 });
 const toolbar = new Toolbar(elements, actions);
-const inspector = new Inspector(elements.inspector, page.details, { close: () => actions.close(), step: (by) => actions.round(by) });
+const inspector = new Inspector(elements.inspector, page.details, theme, { close: () => actions.close(), step: (by) => actions.round(by) });
 const roundStrip = new RoundStrip(elements.rounds, {
   pick: (first, last) => actions.rounds(first, last),
   hint: (text, event) => tooltip.text(text, event && { x: event.clientX, y: event.clientY }),

@@ -48,6 +48,11 @@ export class Rounds {
     return this.byIndex.get(index) ?? null;
   }
 
+  /** Earlier generations of a round, replayed since. */
+  olderOf(index) {
+    return this.older.filter((round) => round.index === index);
+  }
+
   /** Newest generations by index. */
   list() {
     this.ordered ??= [...this.byIndex.values()].sort((a, b) => a.index - b.index);

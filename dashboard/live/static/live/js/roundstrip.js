@@ -112,8 +112,10 @@ export class RoundStrip {
       if (!round) return 0;
       return this.#x(round.index) + clamp((time - round.begin) / Math.max(1, this.#wall(round)), 0, 1) * this.slots.slot;
     };
+    const { newest } = this.store.rounds;
+    if (!newest || view.from > newest.begin + this.#wall(newest)) return;
     const [left, right] = [place(view.from), place(view.to)];
-    if (!this.store.rounds.newest || right < 0 || left > view.width) return;
+    if (right < 0 || left > view.width) return;
     this.context.strokeStyle = theme.accent;
     this.context.lineWidth = 1.5;
     this.context.strokeRect(Math.max(0.75, left - 3), 1.25, Math.max(6, Math.min(view.width - 1, right) - Math.max(0, left - 3)), BARS + TOP + 1);

@@ -27,11 +27,11 @@ export function luminance(colour) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-const DARK_INK = "#0f1216";
+const DARK_INK = "#000000";
 const LIGHT_INK = "#ffffff";
 const READABLE = 4.5;
 
-/** White where it can be read well on a colour, else near black. */
+/** White where it can be read well on a colour, else black: one of both always can. */
 export function inkOn(colour) {
   return 1.05 / (luminance(colour) + 0.05) >= READABLE ? LIGHT_INK : DARK_INK;
 }

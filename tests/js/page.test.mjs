@@ -1,0 +1,79 @@
+// Smaller rules of the page: the cursor, the server's clock, the round strip, the parts of a round, readable ink, the table.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { relativeLabel } from "../../dashboard/live/static/live/js/axis.js";
+import { Clock } from "../../dashboard/live/static/live/js/clock.js";
+import { advanced } from "../../dashboard/live/static/live/js/connection.js";
+import { partsOf } from "../../dashboard/live/static/live/js/inspector.js";
+import { arrange } from "../../dashboard/live/static/live/js/lanes.js";
+import { slots } from "../../dashboard/live/static/live/js/roundstrip.js";
+import { Store } from "../../dashboard/live/static/live/js/store.js";
+import { tableRows } from "../../dashboard/live/static/live/js/table.js";
+import { inkOn, luminance, pixel } from "../../dashboard/live/static/live/js/theme.js";
+import { message, spans } from "./frames_of.mjs";
+
+test("the cursor goes forward within an epoch and follows a new one; frames without one do not move it", () => {
+  const from = { epoch: 5n, last: 100n };
+  assert.deepEqual(advanced(from, [{ epoch: 5n, last: 90n }]), from);
+  assert.deepEqual(advanced(from, [{ epoch: 5n, last: 101n }, { epoch: 0n, last: 0n }]), { epoch: 5n, last: 101n });
+  assert.deepEqual(advanced(from, [{ epoch: 6n, last: 1n }]), { epoch: 6n, last: 1n });
+  assert.equal(advanced(null, []), null);
+});
+
+test("of several words on the server's time the one that travelled fastest counts", () => {
+  let steady = 1000;
+  const clock = new Clock(() => steady);
+  assert.ok(Number.isNaN(clock.now()));
+  clock.hear(5_000e6);
+  steady += 1000;
+  clock.hear(5_900e6);
+  assert.equal(clock.now(), 6_000e6);
+  steady += 500;
+  assert.equal(clock.now(), 6_500e6);
+});
+
+const rounds = (count) => Array.from({ length: count }, (_, index) => ({ index }));
+
+test("planned rounds have their place in the strip, and the newest stay in sight when not all fit", () => {
+  assert.deepEqual(slots(rounds(6), 20, 1000), { first: 0, count: 20, slot: 50 });
+  const long = slots(rounds(5000), null, 1000);
+  assert.equal(long.first + long.count, 5000);
+  const centred = slots(rounds(5000), null, 1000, 100);
+  assert.ok(centred.first <= 100 && 100 < centred.first + centred.count);
+  assert.equal(slots([], null, 1000).first, 0);
+});
+
+test("the parts of a round sum to its wall time, what nothing explains included", () => {
+  const parts = partsOf([25.4, 0, 18, 1.6, 0, 0, 8.1, 0, 0], 61.4);
+  assert.deepEqual(parts.map((part) => part.name), ["compute", "encode", "apply", "transfer", "not recorded"]);
+  assert.ok(Math.abs(parts.reduce((sum, part) => sum + part.seconds, 0) - 61.4) < 1e-9);
+  assert.ok(Math.abs(parts.reduce((sum, part) => sum + part.share, 0) - 1) < 1e-9);
+});
+
+test("text on any colour keeps a contrast of 4.5", () => {
+  const contrast = (one, other) => {
+    const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05);
+  };
+  for (let red = 0; red < 256; red += 15) {
+    for (let green = 0; green < 256; green += 15) {
+      const colour = `#${[red, green, 120].map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+      assert.ok(contrast(colour, inkOn(colour)) >= 4.5, colour);
+    }
+  }
+  assert.equal(pixel("#010203"), 0xff030201);
+});
+
+test("times before now are said in the unit of their step", () => {
+  assert.deepEqual([relativeLabel(0, 1e9), relativeLabel(-110e9, 10e9), relativeLabel(-240e9, 60e9), relativeLabel(-5e8, 1e8)], ["now", "-110 s", "-4 min", "-0.5 s"]);
+});
+
+test("the table lists what touches the view, newest first, and says how much it leaves out", () => {
+  const store = new Store();
+  store.apply(message(spans(Array.from({ length: 20 }, (_, i) => ({ start: i * 1000, duration: 500, id: i, lane: i % 2 })))));
+  const layout = arrange([...store.lanes.values()], { group: "none", sort: "name", rows: "auto", filter: "", pins: new Set() });
+  const { all, rows } = tableRows(store, layout, { from: 4_600_000, to: 12_000_000 }, 5);
+  assert.equal(all, 7);
+  assert.deepEqual(rows.map((row) => row.id), [11, 10, 9, 8, 7]);
+});
