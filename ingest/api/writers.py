@@ -64,7 +64,7 @@ class Writers:
             self._waiting.append(ticket)
             self._bytes += len(ticket.body)
             self._of_team[ticket.team_id] += 1
-            self._start()
+            self.start(self._threads)
             self._changed.notify()
 
     def close(self) -> None:
@@ -77,8 +77,9 @@ class Writers:
         for ticket in self._take() or []:
             ticket.outcome.set_result(Outcome(fault=_BUSY))
 
-    def _start(self) -> None:
-        while len(self._running) < self._threads:
+    def start(self, threads: int) -> None:
+        """Let that many threads write, where fewer do."""
+        while len(self._running) < threads:
             thread = threading.Thread(target=self._run, name=f"ingest-writer-{len(self._running)}", daemon=True)
             self._running.append(thread)
             thread.start()

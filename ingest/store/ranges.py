@@ -1,6 +1,7 @@
 """Sets of stream numbers as sorted lists of half-open ranges, and as Postgres' int8multirange."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,6 +10,14 @@ from ingest.store.arrivals import Ints, Mask
 
 Range = tuple[int, int]
 _PAIR = re.compile(r"\[(\d+),(\d+)\)")
+
+
+def _first(pair: Range) -> int:
+    return pair[0]
+
+
+def _end(pair: Range) -> int:
+    return pair[1]
 
 
 def parse(text: str) -> list[Range]:
@@ -24,7 +33,7 @@ def render(ranges: Sequence[Range]) -> str:
 def missing(ranges: Sequence[Range], first: int, end: int) -> list[Range]:
     """What of first .. end - 1 is not in the set."""
     found, reached = [], first
-    for low, high in ranges:
+    for low, high in ranges[bisect_left(ranges, first, key=_end) :]:
         if low >= end:
             break
         if low > reached:
@@ -40,21 +49,21 @@ def common(ranges: Sequence[Range], first: int, end: int) -> list[Range]:
     return [(max(low, first), min(high, end)) for low, high in ranges if low < end and high > first]
 
 
-def add(ranges: Sequence[Range], first: int, end: int) -> list[Range]:
-    """The set with first .. end - 1; ranges that touch become one."""
-    before = [(low, high) for low, high in ranges if high < first]
-    after = [(low, high) for low, high in ranges if low > end]
-    touched = [(low, high) for low, high in ranges if high >= first and low <= end]
-    low = min([first, *(low for low, _ in touched)])
-    high = max([end, *(high for _, high in touched)])
-    return [*before, (low, high), *after]
+def add(ranges: list[Range], first: int, end: int) -> None:
+    """Put first .. end - 1 into the set; ranges that touch become one."""
+    # A hostile stream may have thousands of holes, so neither this nor `missing` walks them all.
+    before, after = bisect_left(ranges, first, key=_end), bisect_right(ranges, end, key=_first)
+    touched = ranges[before:after]
+    low = min(first, touched[0][0]) if touched else first
+    high = max(end, touched[-1][1]) if touched else end
+    ranges[before:after] = [(low, high)]
 
 
 def holes(ranges: Sequence[Range], most: int) -> list[list[int]]:
     """The first `most` holes below the highest number, each as [first, last]."""
-    if not ranges:
-        return []
-    return [[first, end - 1] for first, end in missing(ranges, 0, ranges[-1][1])[:most]]
+    ends = [0, *(high for _, high in ranges[:most])]
+    pairs = [[end, low - 1] for end, (low, _) in zip(ends, ranges[: most + 1], strict=False) if low > end]
+    return pairs[:most]
 
 
 def within(numbers: Ints, ranges: Sequence[Range]) -> Mask:

@@ -38,7 +38,7 @@ class StreamRow:
         end = arrival.first + arrival.count
         fresh = ranges.missing(self.numbers, arrival.first, end)
         if arrival.count:
-            self.numbers = ranges.add(self.numbers, arrival.first, end)
+            ranges.add(self.numbers, arrival.first, end)
         self.highest = max(self.highest, arrival.highest)
         return fresh
 

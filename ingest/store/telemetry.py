@@ -18,7 +18,8 @@ from ingest.store.news import Bulletin
 from ingest.store.resolve import Resolved, resolve
 from roundwatch import wire
 
-_MOST_HOLES = 100
+_MOST_HOLES = 100  # that are named in an answer
+_MOST_RANGES = 10_000  # of numbers in one stream; no honest shipper comes near
 
 
 @dataclass(slots=True)
@@ -80,6 +81,9 @@ def _store(resolved: Sequence[tuple[Outcome, Resolved]], now: dt.datetime) -> Bu
             raise VanishedError
         if row.deleted:
             outcome.results.append(wire.Result(stream=each.arrival.stream.hex, status="deleted"))
+            continue
+        if len(row.numbers) > _MOST_RANGES:
+            outcome.fault = Fault(422, "holes", "The stream has too many holes.", "batches")
             continue
         rejected = intake.take(each, row)
         missing = ranges.holes(row.numbers, _MOST_HOLES)

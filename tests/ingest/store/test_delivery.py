@@ -1,11 +1,13 @@
 """What is answered as stored is in the database, once, whatever is repeated, reordered or left out."""
 
+import datetime as dt
 import threading
 import time
 import uuid
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from ingest.models import Event, Gap, Phase, PhaseName, Quarantine, Run, Sample, Series, Stream, Worker
 from ingest.store import telemetry
@@ -268,3 +270,25 @@ def test_a_key_that_was_given_keeps_its_run_for_ever(cast: Cast) -> None:
     Run.objects.update(heard_at=Run.objects.get().heard_at - timedelta(days=9))
     deliver(cast.team.id, Recorder(began_ns=start_ns()).begin().batch())
     assert Run.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_days_partition_that_is_missing_is_made_on_the_way(cast: Cast) -> None:
+    recorder = Recorder(began_ns=start_ns())
+    deliver(cast.team.id, recorder.begin().batch())
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE ingest_event_{timezone.now().astimezone(dt.UTC):%Y%m%d}")
+    deliver(cast.team.id, recorder.event("saved", start_ns()).batch())
+    assert Event.objects.filter(run_id=Run.objects.get().id).count() == 1
+
+
+def test_a_stream_of_nothing_but_holes_is_refused_in_the_end(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telemetry, "_MOST_RANGES", 3)
+    begin, refused = start_ns(), 0
+    template = Recorder(began_ns=begin)
+    for first in range(0, 20, 2):
+        part = Recorder(began_ns=begin, stream=template.stream, next_number=first)
+        part._draft.first = first
+        outcome = telemetry.write([make_job(cast.team.id, part.event("e", begin).batch())]).outcomes[0]
+        refused += outcome.fault is not None
+    assert refused == 6

@@ -1,0 +1,104 @@
+"""Requests that wait together are written together, and one that cannot be written fails alone."""
+
+import threading
+import time
+import uuid
+
+import pytest
+from django.db import connection
+
+from ingest.api.tellers import Tellers
+from ingest.api.writers import Ticket, Writers
+from ingest.models import Run
+from ingest.store import telemetry
+from roundwatch import wire
+from tests.cast import Cast
+from tests.ingest.batches import Recorder, request
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def transactions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many requests went into each transaction."""
+    sizes: list[int] = []
+    write = telemetry.write
+
+    def counted(jobs: list[telemetry.Job]) -> telemetry.Written:
+        sizes.append(len(jobs))
+        return write(jobs)
+
+    monkeypatch.setattr(telemetry, "write", counted)
+    return sizes
+
+
+def ticket(team_id: uuid.UUID, run: str) -> Ticket:
+    """A request of one new run."""
+    recorder = Recorder(run=run, began_ns=time.time_ns()).begin()
+    return Ticket(team_id, wire.encode(request(recorder.batch())), "gzip", time.time_ns())
+
+
+def written(tickets: list[Ticket]) -> list[int]:
+    """Write the tickets as one writer finds them waiting; returns the statuses, 200 for stored."""
+    tellers = Tellers()
+    writers = Writers(tellers, threads=0)
+    for each in tickets:
+        writers.put(each)
+    writers.start(1)
+    outcomes = [each.outcome.result(timeout=20) for each in tickets]
+    writers.close()
+    tellers.close()
+    return [outcome.fault.status if outcome.fault else 200 for outcome in outcomes]
+
+
+def test_requests_that_wait_go_into_one_transaction(cast: Cast, transactions: list[int]) -> None:
+    assert written([ticket(cast.team.id, f"run-{place}") for place in range(10)]) == [200] * 10
+    assert transactions == [10]
+    assert Run.objects.count() == 10
+
+
+def test_one_that_the_database_refuses_does_not_fail_those_beside_it(cast: Cast, transactions: list[int]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE ingest_run ADD CONSTRAINT no_poison CHECK (key <> 'poison')")
+    try:
+        statuses = written([ticket(cast.team.id, key) for key in ("a", "poison", "b")])
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE ingest_run DROP CONSTRAINT no_poison")
+    assert statuses == [200, 422, 200]
+    assert transactions == [3, 1, 1, 1]
+    assert set(Run.objects.values_list("key", flat=True)) == {"a", "b"}
+
+
+def test_one_that_cannot_be_read_does_not_fail_those_beside_it(cast: Cast, transactions: list[int]) -> None:
+    broken = Ticket(cast.team.id, b"no gzip", "gzip", time.time_ns())
+    assert written([ticket(cast.team.id, "a"), broken, ticket(cast.team.id, "b")]) == [200, 422, 200]
+    assert transactions == [2]
+
+
+def test_one_whose_sender_left_is_not_written(cast: Cast, transactions: list[int]) -> None:
+    left = ticket(cast.team.id, "left")
+    left.outcome.cancel()
+    tellers = Tellers()
+    writers = Writers(tellers, threads=0)
+    writers.put(left)
+    writers.put(kept := ticket(cast.team.id, "kept"))
+    writers.start(1)
+    assert kept.outcome.result(timeout=20).fault is None
+    writers.close()
+    tellers.close()
+    assert Run.objects.get().key == "kept"
+
+
+def test_closing_writes_what_waits_and_leaves_no_thread(cast: Cast) -> None:
+    before = set(threading.enumerate())
+    tellers = Tellers()
+    writers = Writers(tellers)
+    tickets = [ticket(cast.team.id, f"run-{place}") for place in range(5)]
+    for each in tickets:
+        writers.put(each)
+    writers.close()
+    tellers.close()
+    assert all(each.outcome.done() for each in tickets)
+    assert Run.objects.count() == 5
+    assert set(threading.enumerate()) <= before
