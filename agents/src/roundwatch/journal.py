@@ -43,6 +43,8 @@ class Journal:
         if left is None:
             return None
         self.open_from, self.open_bytes = int(left.stem), left.stat().st_size
+        # For `seal`, which syncs what its writer could not any more.
+        self._fd = os.open(left, os.O_RDONLY | os.O_CLOEXEC)
         return segments.contents(left.read_bytes())
 
     def begin(self, first: int, head: bytes) -> None:

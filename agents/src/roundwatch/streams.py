@@ -231,6 +231,8 @@ class Stream:
 
     def _stored(self, first: int, last: int) -> list[Record]:
         """The records that the segment around `last` holds; a drop for numbers that are nowhere."""
+        if self.journal.open_from is not None and self.journal.open_from <= last:
+            self.journal.seal(self._saved_until() - 1)  # only a sealed segment is read again
         below = first
         for low, high in self.journal.sealed:
             if low <= last <= high:
@@ -242,8 +244,12 @@ class Stream:
     def _forget(self) -> None:
         """Lets go of records in memory that are stored, or that the journal holds too."""
         wanted = next(iter(self.pending), (self.life.next, 0))[0]
-        saved = self._unsaved[0].number if self._unsaved else self.life.next
+        saved = self._saved_until()
         while self._recent and (
             end_of(self._recent[0]) <= wanted or (len(self._recent) > RECENT and self._recent[0].number < saved)
         ):
             self._recent.popleft()
+
+    def _saved_until(self) -> int:
+        """The first number that the journal does not hold."""
+        return self._unsaved[0].number if self._unsaved else self.life.next
