@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from psycopg import sql
 
@@ -104,5 +105,6 @@ def copy(cursor: CursorWrapper, table: str, columns: Sequence[str], packed: Sequ
     statement = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
         sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns))
     )
-    with cursor.copy(statement) as target:
+    # Django turns psycopg's errors into its own for its own methods only.
+    with connection.wrap_database_errors, cursor.copy(statement) as target:
         target.write(b"".join([_HEADER, *packed, _TRAILER]))
