@@ -9,7 +9,9 @@ import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from dashboard.project import env
 from dashboard.project.children import Child, Program
 from dashboard.project.datadir import DataFolder
 from dashboard.project.embedded import Postgres, Valkey
@@ -36,6 +38,8 @@ class House:
             "DJANGO_SETTINGS_MODULE": "dashboard.project.settings",
             "PYTHONUNBUFFERED": "1",
             "ROUNDWATCH_DATA": str(self.data.root),
+            # This machine may reach the server by an address that people never use.
+            "ROUNDWATCH_HOSTS": ",".join([*env.listing("ROUNDWATCH_HOSTS"), str(urlsplit(self.local_url).hostname)]),
             "ROUNDWATCH_PUBLIC_URL": self.public_url,
             MARK: self.mark,
         }
