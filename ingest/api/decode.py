@@ -9,4 +9,5 @@ from ingest.store.arrivals import Job
 
 def job(team_id: UUID, body: bytes, encoding: str, arrived_ns: int) -> Job:
     """The request's work for the store; raises Fault (413, 422) for what cannot be read."""
-    return Job(team_id, arrivals(decode(inflate(body, encoding)), arrived_ns), arrived_ns)
+    text = inflate(body, encoding)
+    return Job(team_id, arrivals(decode(text), arrived_ns), arrived_ns, len(text))

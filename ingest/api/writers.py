@@ -22,6 +22,7 @@ MAX_WAITING = 256
 MAX_WAITING_BYTES = 64 << 20
 _MAX_TOGETHER = 64
 _MAX_TOGETHER_BYTES = 1 << 20
+_MAX_TOGETHER_INFLATED = 16 << 20
 # How long requests are sent away unread after the database did not answer.
 _PAUSE_S = 1.0
 _BUSY = Fault(503, "busy", "The server is busy; try again in a second.")
@@ -110,21 +111,27 @@ class Writers:
             return [ticket for ticket in taken if ticket.outcome.set_running_or_notify_cancel()]
 
     def _write(self, tickets: Sequence[Ticket]) -> None:
-        if time.monotonic() < self._down_until:
-            for ticket in tickets:
-                ticket.outcome.set_result(Outcome(fault=_DOWN))
-            return
-        readable: list[tuple[Ticket, Job]] = []
+        together: list[tuple[Ticket, Job]] = []
+        size = 0
         for ticket in tickets:
-            try:
-                readable.append((ticket, job(ticket.team_id, ticket.body, ticket.encoding, ticket.arrived_ns)))
-            except Fault as fault:
-                ticket.outcome.set_result(Outcome(fault=fault))
-            except Exception:  # noqa: BLE001 - whatever a hostile body has found, its neighbours are written
-                _log.exception("A request could not be read.")
-                ticket.outcome.set_result(Outcome(fault=Fault(422, "unreadable", "The request cannot be read.")))
-        if readable and not self._store(readable, final=False):
-            for each in readable:
+            work = _read(ticket)
+            if work is not None:
+                together.append((ticket, work))
+                size += work.size
+            if size > _MAX_TOGETHER_INFLATED:
+                self._store_all(together)
+                together, size = [], 0
+        if together:
+            self._store_all(together)
+
+    def _store_all(self, readable: Sequence[tuple[Ticket, Job]]) -> None:
+        """Write together, or else one by one, so that one that cannot be stored fails alone."""
+        if time.monotonic() >= self._down_until and self._store(readable, final=False):
+            return
+        for each in readable:
+            if time.monotonic() < self._down_until:
+                each[0].outcome.set_result(Outcome(fault=_DOWN))
+            else:
                 self._store([each], final=True)
 
     def _store(self, readable: Sequence[tuple[Ticket, Job]], *, final: bool) -> bool:
@@ -146,6 +153,18 @@ class Writers:
             ticket.outcome.set_result(outcome)
         self._tellers.tell(written.news)
         return True
+
+
+def _read(ticket: Ticket) -> Job | None:
+    """The ticket's work, or None where it cannot be read and has been answered so."""
+    try:
+        return job(ticket.team_id, ticket.body, ticket.encoding, ticket.arrived_ns)
+    except Fault as fault:
+        ticket.outcome.set_result(Outcome(fault=fault))
+    except Exception:  # noqa: BLE001 - whatever a hostile body has found, its neighbours are written
+        _log.exception("A request could not be read.")
+        ticket.outcome.set_result(Outcome(fault=Fault(422, "unreadable", "The request cannot be read.")))
+    return None
 
 
 def _fault_of(error: Exception) -> Fault:

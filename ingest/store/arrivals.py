@@ -194,8 +194,9 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One request of one team: its batches and when it arrived (server's Unix ns)."""
+    """One request of one team: its batches, when it arrived (server's Unix ns), and its bytes once inflated."""
 
     team_id: UUID
     arrivals: Sequence[Arrival]
     arrived_ns: int
+    size: int = 0

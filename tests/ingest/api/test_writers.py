@@ -5,7 +5,7 @@ import time
 import uuid
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 
 from ingest.api.tellers import Tellers
 from ingest.api.writers import Ticket, Writers
@@ -102,3 +102,18 @@ def test_closing_writes_what_waits_and_leaves_no_thread(cast: Cast) -> None:
     assert all(each.outcome.done() for each in tickets)
     assert Run.objects.count() == 5
     assert set(threading.enumerate()) <= before
+
+
+def test_a_database_that_does_not_answer_says_503_to_all_and_is_not_asked_for_each(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def down(jobs: list[telemetry.Job]) -> telemetry.Written:
+        asked.append(len(jobs))
+        raise OperationalError("the server closed the connection")
+
+    tickets = [ticket(cast.team.id, f"run-{place}") for place in range(5)]
+    monkeypatch.setattr(telemetry, "write", down)
+    assert written(tickets) == [503] * 5
+    assert asked == [5, 1]
