@@ -16,10 +16,10 @@ _REACH_NS = 3_600 * 10**9
 _AFTER_END_NS = 60 * 10**9
 _FOREVER_NS = (1 << 63) - 1
 
-_SPAN_COLUMNS = """p.begin_ns, p.end_ns, p.start_number, p.parent, p.round::int8, w.index::int8, s.index::int8,
-    p.name_index::int8, p.state::int8, p.thread::int8"""
-_SPAN_TYPES = dict.fromkeys(
-    ("begin_ns", "end_ns", "start_number", "parent", "round", "lane", "attempt", "phase", "state", "thread"), "int8"
+_SPAN_COLUMNS = """p.begin_ns, p.end_ns, p.start_number, p.parent, p.round, w.index, s.index, p.name_index, p.state,
+    p.thread"""
+_SPAN_TYPES = dict.fromkeys(("begin_ns", "end_ns", "start_number", "parent"), "int8") | dict.fromkeys(
+    ("round", "lane", "attempt", "phase", "state", "thread"), "int4"
 )
 _SPAN_NAMES = "JOIN ingest_stream s ON s.id = p.stream_id JOIN ingest_worker w ON w.id = p.worker_id"
 # The run's own streams, and those that machines of its workers have sent since it began.
