@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.browser import chromium, open_live_page, table_rows
+from tests.e2e.browser import Row, chromium, open_live_page, table_rows
 from tests.e2e.product import Product, free_port, reachable_folder, started, until
 from tests.faults.proxy import Proxy
 from tests.faults.training import Training
@@ -72,6 +72,8 @@ def clock_of(time: str) -> str:
     return datetime.datetime.fromisoformat(time).strftime("%H:%M:%S.%f")[:-3]
 
 
-def shown_phases(rows: list) -> Counter:
+def shown_phases(rows: list[Row]) -> Counter[tuple[str, ...]]:
     states = {"": "ok", "slow": "ok", "failed": "error", "aborted: its process is gone": "aborted"}
-    return Counter((row.worker, row.phase, row.round, row.start, states.get(row.standing, row.standing)) for row in rows)
+    return Counter(
+        (row.worker, row.phase, row.round, row.start, states.get(row.standing, row.standing)) for row in rows
+    )

@@ -75,7 +75,8 @@ def test_the_starved_encoder_is_marked_within_three_seconds_and_nobody_who_waits
     assert not [row for row in slow if row.kind == "wait"]
     page.goto(page.url.split("?")[0] + f"?round={slow[0].round}")
     page.wait_for_selector("#live[data-state='live']")
-    until(10, lambda: "observed" in page.inner_text("[data-part='inspector']").lower(), "the panel says what was observed")
+    panel = page.locator("[data-part='inspector']")
+    until(10, lambda: "observed" in panel.inner_text().lower(), "the panel says what was observed")
 
 
 def test_five_rounds_are_explained_by_recorded_phases(product: Product, run: dict[str, Any]) -> None:

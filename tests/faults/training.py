@@ -84,4 +84,3 @@ class Training:
             if len(now) != len(last):
                 last, since = now, time.monotonic()
         return last
-
