@@ -27,11 +27,8 @@ def up(data: Path, *arguments: str, **environment: str) -> subprocess.CompletedP
 
 
 @pytest.fixture
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("up")
-    for parent in (folder, folder.parent, folder.parent.parent):
-        parent.chmod(0o711)  # as root, Postgres runs as another user and must reach it
-    return folder / "data"
+def data(open_folder: Path) -> Path:
+    return open_folder / "data"
 
 
 def refusal(result: subprocess.CompletedProcess[str]) -> str:
