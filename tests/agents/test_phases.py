@@ -304,13 +304,14 @@ class Hostile:
 
 
 def test_nothing_that_a_training_passes_makes_a_call_raise(recording: Recording) -> None:
-    run, hostile = recording.run, Hostile()
+    run, hostile, hostile_key = recording.run, Hostile(), (1, 2)
     with run.phase(hostile, kind=hostile, bad=hostile, nan=math.nan, huge=10**400):  # type: ignore[arg-type]
         run.progress(hostile, hostile)  # type: ignore[arg-type]
     with run.round(hostile), run.step(hostile), run.phase("x" * 1_000_000):  # type: ignore[arg-type]
         pass
     run.event("\ud800 \x00", **{"\ud800": "\ud800", "big": "y" * 100_000})
-    run.log({"a": hostile, "b": 10**400})
+    run.log({"a": hostile, "b": 10**400, hostile_key: 1.0})
+    run.log(hostile)  # type: ignore[arg-type]
     run.record_phase("x", hostile, None, round=hostile)  # type: ignore[arg-type]
     run.record_sample("x", hostile, hostile)  # type: ignore[arg-type]
     assert [len(row.name) for row in recording.phases()] == [len("(unnamed)"), 128, len("step")]

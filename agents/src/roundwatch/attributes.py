@@ -40,6 +40,14 @@ def configuration(config: Any) -> Any:
     return plain
 
 
+def items(values: Any) -> list[tuple[Any, Any]]:
+    """The entries of a mapping; none of what is no mapping. Never raises."""
+    try:
+        return list(dict(values).items())
+    except Exception:  # noqa: BLE001 - whatever was given, a training goes on
+        return []
+
+
 def real(value: Any) -> float | None:
     """A number (also a numpy or torch scalar) as a float, which may be nan or infinite; None for what is none."""
     try:

@@ -12,23 +12,24 @@ from roundwatch import slots
 
 MAGIC = b"RWRING\x00\x01"
 HEADER = struct.Struct("<8s4q")  # magic, slots, heap bytes, names bytes, identity bytes
-WORD = struct.Struct("<q")
 
+# Words of the header page, by their index. They are written through a memoryview, as one store each: struct clears what
+# it is about to write, and the other process, or whoever looks after a SIGKILL, would see zeros.
 # Written by the shipper.
-TAIL = 64  # the first number that the shipper has not taken yet: slots below it are free
-HEAP_TAIL = 72  # the same for the heap, in bytes
-BEAT = 80  # the monotonic time at which the shipper last looked
-NEXT = 96  # what TAIL is in the stream's own numbers, which count what the shipper put between
-ORDERS = 88  # 1: the run is gone, write no more
+TAIL = 8  # the first number that the shipper has not taken yet: slots below it are free
+HEAP_TAIL = 9  # the same for the heap, in bytes
+BEAT = 10  # the monotonic time at which the shipper last looked
+ORDERS = 11  # 1: the run is gone, write no more
+NEXT = 12  # what TAIL is in the stream's own numbers, which count what the shipper put between
 # Written by the training process.
-NAMES_END = 128  # bytes of the names table that are complete
-CLOSED = 136  # 1 + how it ended (index into ENDS): finish() has been called; nothing follows
+NAMES_END = 16  # bytes of the names table that are complete
+CLOSED = 17  # 1 + how it ended (index into ENDS): finish() has been called; nothing follows
 ENDS = ("finished", "failed", "killed")
-
-LOST = struct.Struct("<5q")  # first, end, from_ns, to_ns, check
-LOST_AT = 192
+LOST = 24  # ranges of numbers that found no room: each first, end, from_ns, to_ns; empty where end <= first
+LOST_WORDS = 4
 LOST_ENTRIES = 64
-LOST_CHECK = 0x5CA1AB1E
+NO_TEXT = -1  # the reference of a text that found no room
+LOST_SPACE = LOST_WORDS * LOST_ENTRIES
 
 PAGE = 4096
 IDENTITY_AT = PAGE

@@ -4,14 +4,16 @@ import json
 import mmap
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from roundwatch import layout, locks, slots
-from roundwatch.layout import LOST, WORD, Sizes
+from roundwatch.layout import Sizes
 from roundwatch.slots import SIZE, Record
 
 AHEAD = 64  # how far beyond a hole one looks for life
+TEXT_LOST = b'{"roundwatch_attributes": "there was no room for them"}'
 HOLE_POLLS, HOLE_NS = 10, 2_000_000_000
 
 
@@ -28,10 +30,11 @@ class RingReader:
         except BaseException:
             os.close(self._fd)
             raise
+        self._head = memoryview(self._memory)[: layout.PAGE].cast("q")
         self._slots = memoryview(self._memory)[self._sizes.slots_at : self._sizes.total]
         self._words = self._slots.cast("q")
         self.next = self.tail()
-        self._heap_end = self._word(layout.HEAP_TAIL)
+        self._heap_end = self._head[layout.HEAP_TAIL]
         self._names_end = 0
         self._hole: tuple[int, int, int, int] = (-1, 0, 0, -1)  # number, since, polls, highest
 
@@ -44,7 +47,7 @@ class RingReader:
 
     def tail(self) -> int:
         """The first number that was not taken, as the ring remembers it."""
-        return self._word(layout.TAIL)
+        return self._head[layout.TAIL]
 
     def writing(self) -> bool:
         """Whether a process lives that may still write here."""
@@ -52,7 +55,7 @@ class RingReader:
 
     def end_state(self) -> str:
         """How the run was finished here; "" where it was not."""
-        closed = self._word(layout.CLOSED)
+        closed = self._head[layout.CLOSED]
         return layout.ENDS[closed - 1] if 0 < closed <= len(layout.ENDS) else ""
 
     def read(self, limit: int = 4_096) -> list[Record]:
@@ -86,7 +89,7 @@ class RingReader:
     def names(self) -> list[tuple[int, list[str]]]:
         """The names (number, words) that were defined since the last call."""
         found = []
-        end = self._word(layout.NAMES_END)
+        end = self._head[layout.NAMES_END]
         while self._names_end < end:
             at = layout.NAMES_AT + self._names_end
             number, length = layout.NAME.unpack_from(self._memory, at)
@@ -103,11 +106,11 @@ class RingReader:
 
     def beat(self) -> None:
         """Shows the writer that a shipper looks."""
-        WORD.pack_into(self._memory, layout.BEAT, time.monotonic_ns())
+        self._head[layout.BEAT] = time.monotonic_ns()
 
     def number(self) -> int:
         """What the tail is in the stream's own numbers."""
-        return self._word(layout.NEXT)
+        return self._head[layout.NEXT]
 
     def pid(self) -> int:
         """The process that writes here; 0 where none does, or none that this one can see."""
@@ -115,25 +118,23 @@ class RingReader:
 
     def free(self, number: int) -> None:
         """Makes room: everything read so far is safe elsewhere, and the stream goes on with `number`."""
-        WORD.pack_into(self._memory, layout.HEAP_TAIL, self._heap_end)
-        WORD.pack_into(self._memory, layout.NEXT, number)
-        WORD.pack_into(self._memory, layout.TAIL, self.next)
+        self._head[layout.HEAP_TAIL] = self._heap_end
+        self._head[layout.NEXT] = number
+        self._head[layout.TAIL] = self.next
 
     def order_silence(self) -> None:
         """Tells the writer that its run is gone; it hears it when its ring is full."""
-        WORD.pack_into(self._memory, layout.ORDERS, 1)
+        self._head[layout.ORDERS] = 1
 
     def close(self, *, remove: bool = False) -> None:
         """Lets go of the file; removes it too once nobody needs it."""
+        self._head.release()
         self._words.release()
         self._slots.release()
         self._memory.close()
         os.close(self._fd)
         if remove:
             self.path.unlink(missing_ok=True)
-
-    def _word(self, at: int) -> int:
-        return int(WORD.unpack_from(self._memory, at)[0])
 
     def _committed(self, number: int) -> bool:
         return bool(self._words[((number & (self._sizes.slots - 1)) << 3) + 7] == number + 1)
@@ -151,9 +152,9 @@ class RingReader:
         return [self._record(block[begin : begin + SIZE]) for begin in range(0, len(block), SIZE)]
 
     def _record(self, slot: bytes) -> Record:
-        (reference,) = WORD.unpack_from(slot, 48)
-        if not reference:
-            return slots.unpack(slot, from_ring=True)
+        reference = int.from_bytes(slot[48:56], "little", signed=True)
+        if reference <= 0:
+            return slots.unpack(slot, TEXT_LOST if reference == layout.NO_TEXT else b"", from_ring=True)
         at, length = reference >> slots.LENGTH_BITS, reference & slots.LENGTH_MASK
         begin = self._sizes.heap_at + at % self._sizes.heap
         self._heap_end = max(self._heap_end, at + length)
@@ -161,12 +162,16 @@ class RingReader:
 
     def _lost(self, number: int) -> Record | None:
         """The DROP for the numbers from `number` on that the writer lost for want of room."""
-        for entry in range(layout.LOST_ENTRIES):
-            first, end, from_ns, to_ns, check = LOST.unpack_from(self._memory, layout.LOST_AT + entry * LOST.size)
-            if first <= number < end and check == first ^ end ^ layout.LOST_CHECK:
+        for first, end, from_ns, to_ns in self._losses():
+            if first <= number < end:
                 span = self._hole_span(number, end)
                 return slots.drop(number, span=span, count=span, reason="ring full", from_ns=from_ns, to_ns=to_ns)
         return None
+
+    def _losses(self) -> Iterator[list[int]]:
+        for at in range(layout.LOST, layout.LOST + layout.LOST_SPACE, layout.LOST_WORDS):
+            if self._head[at + 1]:
+                yield self._head[at : at + layout.LOST_WORDS].tolist()
 
     def _hole_span(self, number: int, end: int) -> int:
         near = min(end, number + self._sizes.slots)
@@ -195,8 +200,4 @@ class RingReader:
         """The number after the highest that was committed, or lost for want of room."""
         commits = self._words[7::8].tolist()
         end = max(*commits, self.next)
-        for entry in range(layout.LOST_ENTRIES):
-            first, last, *_, check = LOST.unpack_from(self._memory, layout.LOST_AT + entry * LOST.size)
-            if check == first ^ last ^ layout.LOST_CHECK:
-                end = max(end, last)
-        return end
+        return max(end, *(lost[1] for lost in self._losses()), 0)

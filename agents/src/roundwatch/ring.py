@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from roundwatch import layout, locks
-from roundwatch.layout import LOST, SIZES, WORD, Sizes
+from roundwatch.layout import SIZES, Sizes
 from roundwatch.slots import LENGTH_BITS, SAMPLE_WORDS, WORDS
 
 OTHER_NAME = "(other names)"
@@ -33,10 +33,11 @@ class Ring:
     __slots__ = (
         "__weakref__",
         "_fd",
+        "_head",
         "_heap_at",
         "_heap_next",
         "_lock",
-        "_lost",
+        "_lost_at",
         "_memory",
         "_names",
         "_names_end",
@@ -52,13 +53,14 @@ class Ring:
     def __init__(self, memory: mmap.mmap, sizes: Sizes, fd: int = -1, where: str = "") -> None:
         self._memory, self._sizes, self._fd = memory, sizes, fd
         self.where = where
+        self._head = memoryview(memory)[: layout.PAGE].cast("q")
         self.buffer = memoryview(memory)[sizes.slots_at : sizes.total]
         self.mask = sizes.slots - 1
         self.take = itertools.count().__next__
         self.limit = sizes.slots
         self.silent = False
         self._lock = threading.RLock()
-        self._lost = (0, 0, 0, 0)  # entry, first, end, from_ns
+        self._lost_at = layout.LOST
         self._names: dict[tuple[str, ...], int] = {}
         self._names_end = 0
         self._heap_at, self._heap_next = sizes.heap_at, 0
@@ -85,13 +87,10 @@ class Ring:
         with self._lock:
             number = self.take()
             if number < self.limit or self.room(number):
+                first = number if start == OWN_NUMBER else start
+                at = (number & self.mask) << 6
                 reference = self._store(text)
-                if reference < 0:
-                    self._lose(number)
-                else:
-                    first = number if start == OWN_NUMBER else start
-                    at = (number & self.mask) << 6
-                    pack_into(self.buffer, at, head, where, first, parent, t0, t1, reference, number + 1)
+                pack_into(self.buffer, at, head, where, first, parent, t0, t1, reference, number + 1)
         return number
 
     def room(self, number: int) -> bool:
@@ -99,10 +98,10 @@ class Ring:
         if self.silent:
             return False
         with self._lock:
-            if self._word(layout.ORDERS):
+            if self._head[layout.ORDERS]:
                 self.silence()
                 return False
-            self.limit = self._word(layout.TAIL) + self._sizes.slots
+            self.limit = self._head[layout.TAIL] + self._sizes.slots
             if number < self.limit:
                 return True
             self._lose(number)
@@ -121,17 +120,17 @@ class Ring:
 
     def shipper_seen_ns(self) -> int:
         """The monotonic time at which a shipper last looked at this ring; 0 for never."""
-        return self._word(layout.BEAT)
+        return self._head[layout.BEAT]
 
     def taken(self, end: int) -> bool:
         """Whether the shipper has taken every number below `end`."""
-        return self._word(layout.TAIL) >= end
+        return self._head[layout.TAIL] >= end
 
     def close(self, state: str) -> None:
         """Says how it ended, which must be heard even if its record found no room, and refuses what comes yet."""
         if not self.silent:
             self.silence()
-            WORD.pack_into(self._memory, layout.CLOSED, 1 + layout.ENDS.index(state))
+            self._head[layout.CLOSED] = 1 + layout.ENDS.index(state)
             if self.where:
                 os.close(self._fd)  # and with it the lock that says that we write
 
@@ -140,9 +139,6 @@ class Ring:
         self.silent = True
         self.limit = SILENT
         self._lock = threading.RLock()  # in a forked child the old one may be held by a thread that is not there
-
-    def _word(self, at: int) -> int:
-        return int(WORD.unpack_from(self._memory, at)[0])
 
     def _define(self, words: tuple[str, ...]) -> int:
         with self._lock:
@@ -155,17 +151,17 @@ class Ring:
             layout.NAME.pack_into(self._memory, at, number, len(text))
             self._memory[at + layout.NAME.size : layout.NAMES_AT + end] = text
             self._names_end = end
-            WORD.pack_into(self._memory, layout.NAMES_END, end)
+            self._head[layout.NAMES_END] = end
             self._names[words] = number
             return number
 
     def _store(self, text: bytes) -> int:
-        """Puts a text into the heap, whole. Returns its reference, -1 where there is no room."""
+        """Puts a text into the heap, whole. Returns its reference; where there is no room only the text is lost."""
         at, size = self._heap_next, self._sizes.heap
         if at % size + len(text) > size:
             at += size - at % size
-        if at + len(text) > self._word(layout.HEAP_TAIL) + size:
-            return -1
+        if at + len(text) > self._head[layout.HEAP_TAIL] + size:
+            return layout.NO_TEXT
         begin = self._heap_at + at % size
         self._memory[begin : begin + len(text)] = text
         self._heap_next = at + len(text)
@@ -173,19 +169,16 @@ class Ring:
 
     def _lose(self, number: int) -> None:
         """Counts a number that found no room: as part of the range before it, else as a new one."""
-        now = time.monotonic_ns()
-        entry, first, end, from_ns = self._lost
-        if number != end:
-            following = (entry + 1) % layout.LOST_ENTRIES
-            if self._lost_end(following) <= self._word(layout.TAIL):
-                entry, first, end, from_ns = following, number, number, now
-        first, end = min(first, number), max(end, number + 1)
-        self._lost = (entry, first, end, from_ns)
-        at = layout.LOST_AT + entry * LOST.size
-        LOST.pack_into(self._memory, at, first, end, from_ns, now, first ^ end ^ layout.LOST_CHECK)
-
-    def _lost_end(self, entry: int) -> int:
-        return int(LOST.unpack_from(self._memory, layout.LOST_AT + entry * LOST.size)[1])
+        now, head, at = time.monotonic_ns(), self._head, self._lost_at
+        if number != head[at + 1]:
+            following = layout.LOST + (at - layout.LOST + layout.LOST_WORDS) % layout.LOST_SPACE
+            if head[following + 1] <= head[layout.TAIL]:  # the shipper has accounted for that one
+                at = self._lost_at = following
+                head[at + 1] = 0
+                head[at], head[at + 2] = number, now
+        head[at] = min(head[at], number)
+        head[at + 3] = now
+        head[at + 1] = max(head[at + 1], number + 1)
 
 
 OWN_NUMBER = -2

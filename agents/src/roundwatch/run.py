@@ -127,7 +127,7 @@ class Run:
     def log(self, metrics: Mapping[str, Any]) -> None:
         """Numbers over time: each becomes a sample. What is no number is left out, and said once in the log."""
         now = time.monotonic_ns()
-        for name, value in dict(metrics).items():
+        for name, value in attributes.items(metrics):
             self._sample(name, "", "training", value, now)
 
     def progress(self, done: float, total: float) -> None:
