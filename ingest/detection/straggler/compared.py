@@ -1,5 +1,6 @@
 """One window's durations compared with a reference: with those of the peers, or with the worker's own past."""
 
+import enum
 import math
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,16 @@ from ingest.detection.columns import column_medians, median, newest
 from ingest.detection.facts import Flags, Floats, Ints
 from ingest.detection.straggler import noise
 from ingest.detection.straggler.policy import Policy
+
+
+class Limit(enum.Enum):
+    """Why a ratio can be too small to be named."""
+
+    RULE = "the rule"  # which asks for no less
+    NOISE = "noise"
+    UNKNOWN = "noise that is not known yet"
+    LENGTH = "a phase too short to matter"
+    NOTHING = "nothing to compare with"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -26,6 +37,7 @@ class Compared:
     z: Floats
     sigma: float
     smallest_ratio: float
+    limit: Limit
     known: bool
 
     def exceeds(self, *, ratio: float, z: float, floor_s: float, slack: Floats) -> Flags:
@@ -55,7 +67,7 @@ def with_peers(row: Row, past: Floats, policy: Policy) -> Compared:
     if len(present) < 2:
         return Compared(
             reference=nothing, ratio=nothing, excess=nothing, z=nothing, sigma=math.nan,
-            smallest_ratio=math.nan, known=False,
+            smallest_ratio=math.nan, limit=Limit.NOTHING, known=False,
         )  # fmt: skip
     reference, ratio = nothing.copy(), nothing.copy()
     reference[present] = noise.references(row.seconds[present])
@@ -66,9 +78,10 @@ def with_peers(row: Row, past: Floats, policy: Policy) -> Compared:
     z = _known_z(ratio, sigma, len(present) - 1, policy) if known else _early_z(row, ratio, present, policy)
     if not known and len(present) >= policy.early_cohort:
         sigma = noise.among(row.cost[present])
+    smallest, limit = _smallest_of_peers(row, reference, sigma, len(present) - 1, policy)
     return Compared(
         reference=reference, ratio=ratio, excess=row.seconds - reference, z=z, sigma=sigma, known=known,
-        smallest_ratio=_smallest_of_peers(row, reference, sigma, len(present) - 1, policy),
+        smallest_ratio=smallest, limit=limit,
     )  # fmt: skip
 
 
@@ -86,10 +99,12 @@ def with_itself(row: Row, past: Floats, frozen: Floats, policy: Policy) -> Compa
     spread = noise.spread(np.nan_to_num(sigma), np.maximum(count, 1).astype(float), policy)
     ratio = row.cost / usual
     typical = median(np.where(np.isfinite(ratio), spread, math.nan))
-    smallest = max(_reach(row.least_z * typical), policy.ratio, 1 + row.floor_s / median(usual))
+    smallest, limit = math.nan, Limit.NOTHING
+    if math.isfinite(typical):
+        smallest, limit = _greatest(policy, noise_ratio=_reach(row.least_z * typical), floor_s=row.floor_s, usual=usual)
     return Compared(
         reference=usual, ratio=ratio, excess=row.seconds - usual, z=np.log(ratio) / spread, sigma=median(sigma),
-        smallest_ratio=smallest if math.isfinite(typical) else math.nan, known=True,
+        smallest_ratio=smallest, limit=limit, known=True,
     )  # fmt: skip
 
 
@@ -109,12 +124,19 @@ def _early_z(row: Row, ratio: Floats, present: Ints, policy: Policy) -> Floats:
     return z
 
 
-def _smallest_of_peers(row: Row, reference: Floats, sigma: float, peers: int, policy: Policy) -> float:
-    noticeable = 1 + row.floor_s / median(reference)
+def _smallest_of_peers(row: Row, reference: Floats, sigma: float, peers: int, policy: Policy) -> tuple[float, Limit]:
     if not math.isfinite(sigma):
-        return max(policy.early_ratio, noticeable)
+        found = _greatest(policy, noise_ratio=policy.early_ratio, floor_s=row.floor_s, usual=reference)
+        return found if found[1] == Limit.LENGTH else (found[0], Limit.UNKNOWN)
     spread = float(noise.spread(np.array(sigma), np.array(float(peers)), policy))
-    return max(_reach(row.least_z * spread + noise.bias(peers) * sigma), policy.ratio, noticeable)
+    reach = _reach(row.least_z * spread + noise.bias(peers) * sigma)
+    return _greatest(policy, noise_ratio=reach, floor_s=row.floor_s, usual=reference)
+
+
+def _greatest(policy: Policy, *, noise_ratio: float, floor_s: float, usual: Floats) -> tuple[float, Limit]:
+    """The ratio that has to be reached on all counts, and which count it is."""
+    limits = ((policy.ratio, Limit.RULE), (noise_ratio, Limit.NOISE), (1 + floor_s / median(usual), Limit.LENGTH))
+    return max(limits, key=lambda limit: limit[0])
 
 
 def _reach(exponent: float) -> float:

@@ -8,9 +8,18 @@ from ingest.detection.durations import Cohort, cohorts
 from ingest.detection.facts import History
 from ingest.detection.straggler import context as contexts
 from ingest.detection.straggler import rules
+from ingest.detection.straggler.compared import Limit
 from ingest.detection.straggler.incident import Part, verdict
 from ingest.detection.straggler.policy import DEFAULT, Policy
 from ingest.detection.verdicts import Judgement, Sight, Verdict
+
+_ABSTAINED = {
+    Limit.RULE: "",
+    Limit.NOISE: "too noisy to see less than {seen:.1f} x",
+    Limit.UNKNOWN: "noise not known yet: less than {seen:.1f} x is not named",
+    Limit.LENGTH: "too short to matter: less than {seen:.1f} x is not named",
+    Limit.NOTHING: "nothing to compare with yet",
+}
 
 
 def judge(history: History, policy: Policy = DEFAULT) -> Judgement:
@@ -68,15 +77,11 @@ def _sight(context: contexts.Context) -> Sight:
     seen = float(row.smallest_ratio)
     known = bool(np.isfinite(seen))
     present = np.isfinite(cohort.seconds[-1])
-    reason = ""
-    if not known:
-        reason = "nothing to compare with yet"
-    elif np.isinf(cohort.slack[-1][present]).any():
+    reason = _ABSTAINED[row.limit].format(seen=seen)
+    if known and np.isinf(cohort.slack[-1][present]).any():
         reason = "clock error unknown for what it waited for"
-    elif (cohort.slack[-1][present] > 0.05 * np.nan_to_num(cohort.seconds[-1][present])).any():
+    elif known and (cohort.slack[-1][present] > 0.05 * np.nan_to_num(cohort.seconds[-1][present])).any():
         reason = "clock error larger than a small difference"
-    elif seen > context.policy.ratio:
-        reason = f"too noisy to see less than {seen:.1f} x"
     worker = cohort.workers[0]
     return Sight(
         phase=cohort.phase,

@@ -97,7 +97,7 @@ def test_of_a_pair_less_than_three_times_is_not_named_before_the_noise_is_known(
     assert named(judgement) == set()
     (sight,) = [sight for sight in judgement.sights if sight.phase == "prepare"]
     assert sight.smallest_ratio == pytest.approx(3.0)
-    assert "less than 3.0 x" in sight.abstained
+    assert sight.abstained == "noise not known yet: less than 3.0 x is not named"
 
 
 def test_of_a_pair_twice_is_named_once_five_quiet_rounds_are_known() -> None:
@@ -313,13 +313,28 @@ def test_stages_are_compared_with_their_own_group() -> None:
     assert named(judge(history(scenario))) == set()
 
 
+def test_a_noisy_cohort_says_what_it_could_not_see() -> None:
+    judged = judge(history(scenarios.healthy(8, 9, noise=0.3)))
+    sights = {sight.phase: sight for sight in judged.sights}
+
+    assert sights["train"].smallest_ratio is not None
+    assert sights["train"].smallest_ratio > 2
+    assert sights["train"].abstained == f"too noisy to see less than {sights['train'].smallest_ratio:.1f} x"
+    quiet = {sight.phase: sight for sight in judge(history(scenarios.always_slower(1.0))).sights}
+    assert (quiet["train"].smallest_ratio, quiet["train"].abstained) == (1.5, "")
+
+
 def test_what_is_too_short_to_matter_is_not_named() -> None:
     scenario = scenarios.exchange(
         "a tiny phase", scenarios.crew(8), rounds=8, train=30.0,
         encode=lambda worker, index: 0.9 if worker == "rank-1" and index == 7 else 0.1,
     )  # fmt: skip
 
-    assert named(judge(history(scenario))) == set()
+    judgement = judge(history(scenario))
+
+    assert named(judgement) == set()
+    (sight,) = [sight for sight in judgement.sights if sight.phase == "encode"]
+    assert sight.abstained.startswith("too short to matter: less than 21.0 x")
 
 
 @pytest.mark.parametrize("workers", [2, 4, 16])

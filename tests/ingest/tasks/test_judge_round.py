@@ -83,7 +83,7 @@ def test_what_could_not_have_been_seen_is_said(cast: Cast) -> None:
     judge(story, 0, 1)
 
     judged = {sight["phase"]: sight for sight in Round.objects.get(run=story.run, index=1).judged or []}
-    assert judged["prepare"]["abstained"] == "too noisy to see less than 3.0 x"
+    assert judged["prepare"]["abstained"] == "noise not known yet: less than 3.0 x is not named"
     assert judged["prepare"]["smallest_ratio"] == 3.0
     assert judged["aggregate"]["abstained"] == "nothing to compare with yet"
     assert Finding.objects.count() == 0
