@@ -1,6 +1,5 @@
 """What detection needs of a closed round: its spans and trainers, and the windows of rounds before it."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,46 +9,17 @@ import numpy as np
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from ingest.detection.columns import numbered
 from ingest.detection.facts import Baseline, History, Ints, Spans, Window, Worker
 from ingest.detection.windows import TYPICAL_OF, WARMUP_STEPS, Past, first_of, size_of, windows
-from ingest.models import Finding, PhaseName, Round
+from ingest.models import Finding, Round
 from ingest.models.findings import FindingState
-from ingest.queries.fixed_rows import Columns, read_columns
+from ingest.queries.fixed_rows import Columns
+from ingest.queries.judging_spans import begun_in, parts_of, spans_of
 
 _WINDOWS = 20  # before the judged one
 _LEAST_WINDOWS = 6
 # Parts of rounds that one judgement looks back on: a thousand workers' history is shortened, not their service.
 _MOST_PARTS = 60_000
-
-# What attributes say in numbers; training code may write anything there.
-_AMOUNT = """coalesce(CASE WHEN jsonb_typeof(p.attrs->'{0}') = 'number'
-    THEN CASE WHEN (p.attrs->'{0}')::numeric BETWEEN 0 AND 1e18 THEN (p.attrs->'{0}')::float8 END END, 'NaN')"""
-# Joined with the parts of rounds here and not in the database, whose planner knows nothing yet of a run that is new.
-_SPANS = f"""
-SELECT p.stream_id, p.worker_id, p.start_number, p.parent, p.thread::int8, p.name_index::int8, p.kind::int8,
-       p.round::int8, p.begin_ns, p.end_ns, coalesce(p.error_ns, -1),
-       CASE WHEN p.attrs ? 'after' THEN coalesce((
-           SELECT min(n.index) FROM ingest_phasename n WHERE n.run_id = p.run_id AND n.name = p.attrs->>'after'
-       ), -1) ELSE -1 END::int8, {_AMOUNT.format("items")}, {_AMOUNT.format("nbytes")}
-FROM ingest_phase p WHERE p.run_id = %s AND p.round BETWEEN %s AND %s
-"""  # noqa: S608 - only names of our own are put in
-_SPAN_TYPES = {
-    **dict.fromkeys(
-        ("stream", "worker", "start", "parent", "thread", "name", "kind", "round", "begin_ns", "end_ns", "error_ns",
-         "after"), "int8",
-    ),
-    "items": "float8",
-    "nbytes": "float8",
-}  # fmt: skip
-_PARTS = """
-SELECT part.round_id, part.stream_id, part.worker_id, part.begin_ns, s.index::int8, w.index::int8,
-       (w.role = 'trainer')::int::int8
-FROM ingest_workerround part
-JOIN ingest_stream s ON s.id = part.stream_id JOIN ingest_worker w ON w.id = part.worker_id
-WHERE part.round_id = ANY(%s)
-"""
-_PART_TYPES = dict.fromkeys(("round_id", "stream", "worker", "begin_ns", "attempt", "lane", "trainer"), "int8")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,8 +41,8 @@ def closed(run_id: UUID, index: int, generation: int) -> Closed | None:
     if row is None or row.end_ns is None:
         return None
     with connection.cursor() as cursor:
-        parts = read_columns(cursor, _PARTS, [[row.pk]], _PART_TYPES)
-        spans = _spans(cursor, run_id, parts, {row.pk: index})
+        parts = parts_of(cursor, [row.pk])
+        spans = spans_of(cursor, run_id, parts, {row.pk: index})
     return Closed(
         id=row.pk, version=row.data_version, newest=not _has_newer(run_id, index, generation), begin_ns=row.begin_ns,
         end_ns=row.end_ns, trainers=np.unique(parts["lane"][parts["trainer"] == 1]), spans=spans,
@@ -110,16 +80,16 @@ def history(run_id: UUID, last: int) -> History:
     warmup = max(WARMUP_STEPS, size) if size > 1 else 1
     rows = [one for one in _past(run_id, last, (known + 1) * size + warmup) if one.closed]
     with connection.cursor() as cursor:
-        taken = read_columns(cursor, _PARTS, [[one.id for one in rows]], _PART_TYPES)
+        taken = parts_of(cursor, [one.id for one in rows])
         found = _windows(run_id, rows, taken, size)[-known - 1 :]
         indexes = {index for window in found for index in window.rounds}
-        spans = _spans(cursor, run_id, taken, {one.id: one.index for one in rows if one.index in indexes})
+        spans = spans_of(cursor, run_id, taken, {one.id: one.index for one in rows if one.index in indexes})
         members = _workers(cursor, run_id)
     return History(workers=members, windows=found, spans=spans, baselines=_baselines(run_id, members))
 
 
 def _windows(run_id: UUID, rows: Sequence["_Row"], parts: Columns, size: int) -> tuple[Window, ...]:
-    begun = _begun(parts)
+    begun = begun_in(parts)
     older = bool(rows) and Round.objects.filter(run_id=run_id, index__lt=rows[0].index).exists()
     past = [
         Past(index=one.index, begin_ns=one.begin_ns, end_ns=one.end_ns, begun=begun[one.id])
@@ -164,45 +134,6 @@ def _has_newer(run_id: UUID, index: int, generation: int) -> bool:
 def _parts_of(run_id: UUID, index: int) -> int:
     newest = Round.objects.filter(run_id=run_id, index=index).order_by("-generation").first()
     return newest.parts.count() if newest else 0
-
-
-def _begun(parts: Columns) -> dict[int, dict[int, tuple[int, int]]]:
-    """For each round the attempts that took part: {attempt: (lane, its begin)}."""
-    found: dict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
-    columns = (parts[name].tolist() for name in ("round_id", "attempt", "lane", "begin_ns"))
-    for round_id, attempt, lane, begin_ns in zip(*columns, strict=True):
-        # An attempt that also speaks for others (a replay) has one entry for each of them.
-        found[round_id][attempt << 32 | lane] = (lane, begin_ns)
-    return found
-
-
-def _spans(cursor: CursorWrapper, run_id: UUID, parts: Columns, index_of: dict[int, int]) -> Spans:
-    """The spans of these rounds (Round.id: its index), each told by a part of its round in that generation."""
-    least, most = min(index_of.values(), default=0), max(index_of.values(), default=-1)
-    columns = read_columns(cursor, _SPANS, [run_id, least, most], _SPAN_TYPES)
-    told = np.array([index_of.get(round_id, -2) for round_id in parts["round_id"].tolist()], np.int64)
-    number, _ = numbered(
-        np.concatenate([told, columns["round"]]),
-        np.concatenate([parts["stream"], columns.pop("stream")]),
-        np.concatenate([parts["worker"], columns.pop("worker")]),
-    )
-    place = np.full(len(number) + 1, -1, np.int64)
-    place[number[: len(told)]] = np.arange(len(told))
-    part = place[number[len(told) :]]
-    kept = {name: column[part >= 0] for name, column in columns.items()}
-    part = part[part >= 0]
-    return _named(run_id, kept | {"lane": parts["lane"][part], "attempt": parts["attempt"][part]})
-
-
-def _named(run_id: UUID, columns: Columns) -> Spans:
-    """A name that has several kinds has as many indices; to detection it is one name."""
-    names = dict(PhaseName.objects.filter(run_id=run_id).values_list("index", "name"))
-    distinct = tuple(dict.fromkeys(names.values()))
-    place = {name: at for at, name in enumerate(distinct)}
-    table = np.full(max(names, default=-1) + 2, -1, np.int64)
-    for index, name in names.items():
-        table[index] = place[name]
-    return Spans(**columns | {"name": table[columns["name"]], "after": table[columns["after"]]}, names=distinct)
 
 
 def _workers(cursor: CursorWrapper, run_id: UUID) -> tuple[Worker, ...]:
