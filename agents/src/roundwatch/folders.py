@@ -47,11 +47,13 @@ class Destination:
 
     def prepare(self) -> Path:
         """Makes both folders, for this user alone, and returns that of the rings. Raises OSError."""
-        make_private(self.folder)
-        note = self.folder / NOTE
+        if not self.spool.exists():
+            make_private(self.spool)
+        note = make_private(self.folder) / NOTE
         if not note.exists():
             # Never the token; a folder without a URL is what `roundwatch sync` looks for.
-            note.write_text(f"{self.url or OFFLINE}\n")
+            with os.fdopen(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "w") as file:
+                file.write(f"{self.url or OFFLINE}\n")
         make_private(self.rings.parent)
         return make_private(self.rings)
 

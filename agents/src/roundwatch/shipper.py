@@ -30,6 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     if options.detach and os.fork():
         os._exit(0)
+    os.umask(0o077)
     try:
         destination = destination_of(dict(os.environ))
         destination.prepare()
@@ -95,7 +96,6 @@ def _lock(fd: int, stop: threading.Event, *, waits: bool) -> bool:
 def _log_to(path: Path, *, also_here: bool) -> None:
     with contextlib.suppress(OSError):
         file = logging.handlers.RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=1)
-        path.chmod(0o600)
         file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
         logger.addHandler(file)
     if also_here:
