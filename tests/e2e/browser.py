@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from playwright.sync_api import Browser, Page, sync_playwright
 
 CHROMIUM = "/usr/bin/chromium"
+EVERYTHING = "?show=table&follow=all"  # the live page as a table of all phases
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
@@ -57,6 +58,11 @@ def table_rows(page: Page) -> list[Row]:
         ".map(row => [...row.children].map(cell => cell.textContent))"
     )
     return [Row(*row) for row in cells]
+
+
+def rounds_shown(page: Page) -> set[str]:
+    """The rounds of which the table view shows a phase."""
+    return {row.round for row in table_rows(page)} - {"–"}
 
 
 def seconds_of(text: str) -> float:

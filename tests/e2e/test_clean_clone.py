@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.browser import chromium, open_live_page
+from tests.e2e.browser import EVERYTHING, chromium, open_live_page, rounds_shown
 from tests.e2e.product import REPOSITORY, Product, reachable_folder, until
 
 ORDINARY = "roundwatch-tester"
@@ -61,10 +61,10 @@ def test_one_command_leads_to_three_rounds_on_the_screen(folder: Path, user: str
         with chromium() as browser:
             page = browser.new_page(viewport={"width": 1600, "height": 1000})
             runs = until(20, lambda: product.get("/api/v1/runs")["items"], "the demo's run is listed")
-            open_live_page(page, ready["login_url"], runs[0]["id"])
+            open_live_page(page, ready["login_url"], runs[0]["id"], EVERYTHING)
             until(
                 60 - (time.monotonic() - since),
-                lambda: int(page.get_attribute("[data-rounds]", "data-rounds") or 0) >= 3,
+                lambda: len(rounds_shown(page)) >= 3,
                 "bars of three rounds are on the screen",
             )
         assert product.terminate(10) == set()

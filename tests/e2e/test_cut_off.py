@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.browser import Row, chromium, open_live_page, table_rows
+from tests.e2e.browser import EVERYTHING, Row, chromium, open_live_page, table_rows
 from tests.e2e.product import Product, free_port, reachable_folder, started, until
 from tests.faults.proxy import Proxy
 from tests.faults.training import Training
@@ -42,7 +42,7 @@ def test_a_browser_cut_off_for_a_minute_catches_up_with_postgres(
         run = until(30, training.run, "the run is known")
         with chromium() as browser:
             page = browser.new_page(viewport={"width": 1600, "height": 1000}, timezone_id="UTC")
-            open_live_page(page, product.ready["login_url"], run["id"], "?show=table&follow=all")
+            open_live_page(page, product.ready["login_url"], run["id"], EVERYTHING)
             until(20, lambda: len(table_rows(page)) > 10, "bars arrive")
             proxy.cut()
             page.wait_for_selector("#live[data-state='away']", timeout=20_000)

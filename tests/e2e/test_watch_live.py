@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from tests.e2e.browser import chromium, open_live_page, seconds_of, table_rows
+from tests.e2e.browser import EVERYTHING, chromium, open_live_page, rounds_shown, seconds_of, table_rows
 from tests.e2e.product import Product, reachable_folder, started, until
 
 STARVED = "trainer-2"
-EVERYTHING = "?show=table&follow=all"
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +38,7 @@ def page(product: Product, run: dict[str, Any]) -> Iterator[Page]:
 
 def test_bars_of_three_rounds_are_on_the_screen_within_a_minute(product: Product, page: Page) -> None:
     left = 60 - (time.monotonic() - product.started - product.ready_after)
-    until(left, lambda: len({row.round for row in table_rows(page)} - {"–"}) >= 3, "bars of three rounds")
+    until(left, lambda: len(rounds_shown(page)) >= 3, "bars of three rounds")
 
 
 def test_open_bars_grow_between_two_looks(page: Page) -> None:
