@@ -2,10 +2,11 @@
 
 import gzip
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -52,6 +53,7 @@ class Collector:
         self.lock = threading.Lock()
         self.server: ThreadingHTTPServer | None = None
         self.port = 0
+        self.connections: list[socket.socket] = []
 
     @property
     def url(self) -> str:
@@ -81,6 +83,10 @@ class Collector:
                 self.end_headers()
                 self.wfile.write(text)
 
+            def setup(self) -> None:
+                super().setup()
+                collector.connections.append(self.connection)
+
             def log_message(self, *_: object) -> None:
                 pass
 
@@ -93,6 +99,10 @@ class Collector:
         if self.server is not None:
             self.server.shutdown()
             self.server.server_close()
+            for connection in self.connections:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+            self.connections.clear()
             self.server = None
 
     def take(self, batch: dict[str, Any]) -> dict[str, Any]:

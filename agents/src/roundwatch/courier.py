@@ -52,6 +52,10 @@ class Courier:
         self._halt.set()
         self._news.set()
 
+    def close(self) -> None:
+        """Ends the connection to the server."""
+        self._post.close()
+
     def step(self) -> float:
         """Sends one request if there is something to send. Returns the seconds to wait before the next."""
         prepared = self._preparer.next() if self._met else self._preparer.hello()

@@ -62,11 +62,12 @@ class Preparer:
             return prepared if prepared.request.batches else None
 
     def stored(self, prepared: Prepared, answer: wire.Answer) -> None:
-        """Everything in the request is on the server's disk: takes its word for each stream."""
+        """Takes the server's word for each stream: what it says is stored is on its disk."""
+        stored = {result.stream for result in answer.results if result.status == "stored"}
         with self._spool.lock:
             for batch in prepared.request.batches:
                 stream = self._spool.streams.get(batch.stream)
-                if stream is not None and batch.count:
+                if stream is not None and batch.count and batch.stream in stored:
                     stream.acknowledge(batch.first, batch.first + batch.count - 1)
                     self.stored_records += batch.count
             for result in answer.results:

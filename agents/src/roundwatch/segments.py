@@ -1,7 +1,7 @@
 """Segments on disk: records of one stream in cells of 72 bytes, each with its own CRC, so that damage stays small.
 
 A cell is a CRC-32 of the rest, a tag (its kind) and 64 bytes. A text longer than a slot goes before the cell that owns
-it, in TEXT cells. The first cell of a segment is a HEAD: all that is needed to understand it without the ones before.
+it, in TEXT cells. A segment begins with a BRIEF (whose stream it is) and a HEAD (all that is needed to go on from it).
 A damaged cell costs its own record, never its neighbours.
 """
 
@@ -18,7 +18,7 @@ from roundwatch.slots import Record
 CELL = struct.Struct("<II64s")
 TAGGED = struct.Struct("<I64s")
 LENGTHS = struct.Struct("<2q")
-TEXT, HEAD, NAME, RECORD = 1, 2, 3, 4
+TEXT, HEAD, NAME, RECORD, BRIEF = 1, 2, 3, 4, 5
 DAMAGED_TEXT = b'{"roundwatch_attributes": "damaged on disk"}'
 
 
@@ -32,8 +32,9 @@ class Cell(NamedTuple):
 
 @dataclass(slots=True)
 class Contents:
-    """What a segment's bytes say: `head` b"" and names missing where damaged; records in the order of their numbers."""
+    """What a segment's bytes say: heads b"" and names missing where damaged; records in the order of their numbers."""
 
+    brief: bytes = b""
     head: bytes = b""
     names: dict[int, bytes] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
@@ -50,9 +51,10 @@ def name_cells(number: int, words: bytes) -> bytes:
     return _texts(words) + _cell(NAME, LENGTHS.pack(number, len(words)))
 
 
-def head_cells(text: bytes) -> bytes:
-    """The head of a segment as cells."""
-    return _texts(text) + _cell(HEAD, LENGTHS.pack(0, len(text)))
+def head_cells(brief: bytes, head: bytes) -> bytes:
+    """The beginning of a segment as cells."""
+    parts = ((BRIEF, brief), (HEAD, head))
+    return b"".join(_texts(text) + _cell(tag, LENGTHS.pack(0, len(text))) for tag, text in parts)
 
 
 def contents(data: bytes) -> Contents:
@@ -70,6 +72,8 @@ def contents(data: bytes) -> Contents:
             found.names[number] = cell.text
         elif cell.tag == HEAD:
             found.head = cell.text
+        elif cell.tag == BRIEF:
+            found.brief = cell.text
     return found
 
 

@@ -109,6 +109,7 @@ class Shipper:
                 time.sleep(0.02)
             self._courier.stop()
             sender.join(max(0.0, deadline - time.monotonic()))
+            self._courier.close()
         self._keep()
         self._writers.release()
 

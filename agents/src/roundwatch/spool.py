@@ -6,13 +6,14 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from roundwatch import segments, thinning
 from roundwatch.folders import make_private
 from roundwatch.journal import Journal, Range
+from roundwatch.life import Life
 from roundwatch.segments import Contents
 from roundwatch.slots import Record
 from roundwatch.streams import Stream
@@ -31,7 +32,7 @@ class Spool:
         self.lock = threading.RLock()
         self.streams: dict[str, Stream] = {}
         self.discarded: set[str] = set()
-        self._limit_bytes = limit_bytes
+        self.limit_bytes = limit_bytes
         self._levels: dict[tuple[str, Range], int] = {}
 
     def find(self, rings: Mapping[str, tuple[int, int]]) -> dict[str, int]:
@@ -110,12 +111,12 @@ class Spool:
     def shrink(self) -> None:
         """Keeps the disk below the limit: drops what matters least first, of the oldest first, and counts it."""
         with self.lock:
-            if self._bytes() <= self._limit_bytes:
+            if self._bytes() <= self.limit_bytes:
                 return
             for level, stream in itertools.product(range(len(thinning.LEVELS)), list(self.streams.values())):
                 for known in list(stream.journal.sealed):
                     self._thin(stream, known, level)
-                    if self._bytes() <= 0.9 * self._limit_bytes:
+                    if self._bytes() <= 0.9 * self.limit_bytes:
                         return
 
     def _bytes(self) -> int:
@@ -148,13 +149,25 @@ def found(folder: Path, tail: int, number: int) -> tuple[Stream, int]:
     Raises OSError, ValueError, KeyError or TypeError where none can be made out.
     """
     journal = Journal(folder)
-    left = journal.find()
-    newest_first: list[Contents] = [] if left is None else [left]
-    for known in reversed(journal.sealed):
-        if newest_first and newest_first[-1].head:
+    brief, life, following = b"", b"", []
+    for contents in _newest_first(journal):
+        brief = brief or contents.brief
+        if not life:
+            life = contents.head
+            following.append(contents)
+        if brief and life:
             break
-        newest_first.append(journal.load(known))
-    said = json.loads(newest_first[-1].head) if newest_first else {}
-    stream = Stream(folder, said)
+    if not brief:
+        raise ValueError("no segment says whose stream it is")
+    stream = Stream(folder, json.loads(brief))
     stream.journal = journal
-    return stream, stream.restore(said["life"], newest_first[::-1], tail=tail, number=number)
+    known = json.loads(life) if life else Life().snapshot()
+    return stream, stream.restore(known, following[::-1], tail=tail, number=number)
+
+
+def _newest_first(journal: Journal) -> Iterator[Contents]:
+    left = journal.find()
+    if left is not None:
+        yield left
+    for known in reversed(journal.sealed):
+        yield journal.load(known)

@@ -150,16 +150,15 @@ class Stream:
             self._save_later()
 
     def head(self) -> bytes:
-        """All that is needed to go on with this stream: the first cell of each segment."""
+        """All that is needed to go on with this stream: the first cells of each segment."""
         said = {
             "stream": self.id,
             "identity": asdict(self.identity),
             "wall_ns": self.wall_ns,
             "mono_ns": self.mono_ns,
             "boot": self.boot,
-            "life": self.life.snapshot(),
         }
-        return segments.head_cells(json.dumps(said).encode())
+        return segments.head_cells(json.dumps(said).encode(), json.dumps(self.life.snapshot()).encode())
 
     def _keep(self, records: list[Record], names: list[tuple[int, tuple[str, ...]]]) -> None:
         if self._unsaved or not self._write(records, names):

@@ -89,8 +89,7 @@ def _ship(part: Path, url: str, token: str, patience_s: float, outcome: Outcome)
     writers.look()
     outcome.streams += len(spool.streams)
     preparer = Preparer(spool, clock, identity.machine(), boot, writers.progress)
-    post = Post(url, token)
-    courier = Courier(post, preparer, clock)
+    courier = Courier(Post(url, token), preparer, clock)
     heard = time.monotonic()
     while spool.waiting():
         pause = courier.step()
@@ -101,7 +100,7 @@ def _ship(part: Path, url: str, token: str, patience_s: float, outcome: Outcome)
             break
         if courier.trouble:
             time.sleep(pause)
-    post.close()
+    courier.close()
     outcome.stored += preparer.stored_records
     outcome.refused += preparer.refused
     outcome.left += spool.waiting()
