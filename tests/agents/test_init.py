@@ -1,0 +1,176 @@
+"""What init refuses, once and clearly, and what importing and disabling cost: nothing."""
+
+import argparse
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import roundwatch
+from roundwatch import folders
+from roundwatch.attributes import attributes, configuration
+from tests.agents.conftest import SOURCES, Site
+
+
+@pytest.fixture(autouse=True)
+def _nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith("ROUNDWATCH_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("ROUNDWATCH_SPOOL", str(tmp_path / "spool"))
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"project": ""}, "project"),
+        ({"project": "x" * 129}, "project"),
+        ({"project": 5}, "project"),
+        ({"name": " "}, "name"),
+        ({"run_id": "x" * 129}, "run_id"),
+        ({"role": "spectator"}, "trainer, coordinator"),
+        ({"rank": -1}, "rank"),
+        ({"rank": "3"}, "rank"),
+        ({"rounds": -1}, "rounds"),
+        ({"rounds": 1.5}, "rounds"),
+        ({"model_bytes": True}, "model_bytes"),
+        ({"flops_per_item": float("nan")}, "flops_per_item"),
+        ({"tags": [""]}, "tags"),
+        ({"mode": "sometimes"}, "online, offline, disabled"),
+        ({"config": [1]}, "mapping"),
+        ({"config": {"model": object()}}, r"config\['model'\] is a object"),
+        ({"config": {"a": {"b": [1, lambda: 0]}}}, r"config\['a'\]\['b'\]\[1\] is a function"),
+        ({"config": {(1, 2): 3}}, "key of type tuple"),
+        ({"config": {"text": "x" * 300_000}}, "bytes of JSON"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(given: dict[str, Any], word: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=word):
+        roundwatch.init(**{"project": "p", "mode": "offline", **given})
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["host", "ftp://host", "http://", "http://host:port", "http://host:99999", "http://host?a=1", "http://host#a"],
+)
+def test_a_bad_url_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUNDWATCH_URL", url)
+    with pytest.raises(ValueError, match="ROUNDWATCH_URL must look like"):
+        roundwatch.init("p")
+
+
+def test_a_url_with_a_password_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUNDWATCH_URL", "https://user:s3cret@host")
+    with pytest.raises(ValueError, match="ROUNDWATCH_TOKEN") as refusal:
+        roundwatch.init("p")
+    assert "s3cret" not in str(refusal.value)
+
+
+def test_a_token_that_would_break_a_header_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUNDWATCH_URL", "https://host")
+    monkeypatch.setenv("ROUNDWATCH_TOKEN", "a\r\nX: b")
+    with pytest.raises(ValueError, match="ROUNDWATCH_TOKEN"):
+        roundwatch.init("p")
+
+
+def test_a_spool_on_a_network_filesystem_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "filesystem", lambda _: "nfs4")
+    with pytest.raises(ValueError, match="network filesystem"):
+        roundwatch.init("p", mode="offline")
+
+
+def test_a_home_on_a_network_filesystem_is_avoided(monkeypatch: pytest.MonkeyPatch) -> None:
+    home = str(Path.home())
+    monkeypatch.setattr(folders, "filesystem", lambda path: "nfs" if str(path).startswith(home) else "ext4")
+    assert not str(folders.spool()).startswith(home)
+
+
+def test_disabled_every_call_does_nothing(tmp_path: Path) -> None:
+    run = roundwatch.init("p", mode="disabled", config={"a": object()})
+    with run.round(1), run.phase("train", nbytes=1) as phase:
+        phase.set(x=1)
+        run.progress(1, 2)
+    for _ in run.steps([1, 2]):
+        run.log({"a": 1})
+    run.next_round()
+    run.event("x", y=1)
+    run.record_phase("x", 1, 2, round=1)
+    run.record_sample("x", 1.0, 1)
+    run.finish()
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_environment_may_disable_a_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUNDWATCH_MODE", "disabled")
+    roundwatch.init("p").finish()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_spool_that_cannot_be_written_does_not_stop_a_training(offline: Site, tmp_path: Path) -> None:
+    (tmp_path / "spool").write_text("a file in the way")
+    output = offline.run("""
+import logging, roundwatch
+logging.basicConfig(format="%(message)s", stream=__import__("sys").stdout)
+run = roundwatch.init("p", mode="offline")
+with run.round(0), run.phase("train"):
+    print("trained")
+""")
+    assert "nothing is recorded" in output
+    assert output.endswith("trained\n")
+
+
+def test_importing_loads_no_network_and_no_numbers() -> None:
+    code = "import sys, roundwatch; roundwatch.init; print(*sys.modules)"
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES)}
+    modules = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    ).stdout.split()
+    heavy = {"http", "http.client", "ssl", "socketserver", "asyncio", "torch", "numpy", "multiprocessing", "argparse"}
+    assert not heavy & set(modules)
+    assert "roundwatch.run" in modules
+
+
+def test_importing_alone_loads_nothing_of_ours() -> None:
+    code = "import sys, roundwatch; print(*sys.modules)"
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES)}
+    modules = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert [name for name in modules if name.startswith("roundwatch")] == ["roundwatch"]
+
+
+def test_a_configuration_is_taken_in_the_forms_that_people_have() -> None:
+    @dataclasses.dataclass
+    class Config:
+        lr: float
+        path: Path
+
+    assert configuration(None) == {}
+    assert configuration(Config(0.1, Path("a/b"))) == {"lr": 0.1, "path": "a/b"}
+    assert configuration(argparse.Namespace(depth=12, on=True)) == {"depth": 12, "on": True}
+    assert configuration({"n": np.int64(3), "x": np.float32(0.5), 7: (1, 2), "nan": float("nan"), "huge": 10**30}) == {
+        "n": 3, "x": 0.5, "7": [1, 2], "nan": "nan", "huge": str(10**30),
+    }  # fmt: skip
+    knot: dict[str, Any] = {}
+    knot["self"] = knot
+    with pytest.raises(ValueError, match="contains itself"):
+        configuration(knot)
+
+
+def test_attributes_keep_numbers_and_tell_the_rest_as_text() -> None:
+    given = {
+        "n": np.int64(3),
+        "a": [1, {"b": None}],
+        "s": "ü",
+        "f": 0.5,
+        "inf": float("inf"),
+        "o": Path("x"),
+        "t": True,
+    }
+    assert attributes(given) == (b'{"n":3,"a":[1, {"b": null}],"s":"\\u00fc","f":0.5,"inf":"inf","o":"x","t":true}')
+    assert b"larger than" in attributes({str(index): "x" * 1_000 for index in range(40)})
