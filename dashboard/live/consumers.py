@@ -15,6 +15,7 @@ from django.conf import settings
 from django.http import Http404
 
 from dashboard.live import hub
+from dashboard.live.ending import end
 from dashboard.live.viewer import Hello, RunGoneError
 from dashboard.live.words import HostileError, understand
 from dashboard.teams.access import run_for_async
@@ -42,9 +43,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         try:
             await super().__call__(scope, receive, send)
         finally:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await end(self._tasks)
             if self._hub:
                 await hub.leave(self.run_id, self._hub, self.viewer)
 

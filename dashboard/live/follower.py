@@ -52,9 +52,10 @@ class Follower:
                     self.reachable = False
                     self.settled.set()
                     await asyncio.sleep(_RETRY_S)
-                except ValueError:
+                except Exception:  # noqa: BLE001 - an entry that cannot be read; who follows must not end over it
                     _log.exception("The live feed of a run holds something unreadable; its viewers begin anew.")
-                    self._begun = False
+                    self._begun, self.reachable = False, False
+                    self.settled.set()
                     await asyncio.sleep(_RETRY_S)
 
     async def since(self, epoch: int, position: int) -> tuple[int, list[Entry]] | None:

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import django.db
 
 from dashboard.live.comparison import MOST_MISSING, Comparison
+from dashboard.live.ending import end
 from dashboard.live.entries import Entry, RedisError
 from dashboard.live.follower import Follower
 from dashboard.live.frames import Part, encode, merge
@@ -49,11 +50,7 @@ class Hub:
 
     async def stop(self) -> None:
         """Stop following; returns when nothing of it runs any more."""
-        while running := [task for task in self._tasks if not task.done()]:
-            for task in running:
-                task.cancel()
-            # Once is not enough: the Redis client may swallow a cancellation while it connects.
-            await asyncio.wait(running, timeout=0.2)
+        await end(self._tasks)
 
     async def join(self, viewer: Viewer, hello: Hello) -> None:
         """Let a viewer in: it is sent the present state, what followed its cursor, and then all that comes."""

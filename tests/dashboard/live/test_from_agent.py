@@ -18,9 +18,10 @@ def people(transactional_db: None) -> Cast:
     return make_cast()
 
 
-def stored() -> set[tuple[int, int]]:
-    attempts = dict(Stream.objects.values_list("pk", "index"))
-    return {(attempts[stream], start) for stream, start in Phase.objects.values_list("stream_id", "start_number")}
+def stored(run: Run) -> set[tuple[int, int]]:
+    attempts = dict(Stream.objects.filter(run=run).values_list("pk", "index"))
+    phases = Phase.objects.filter(run_id=run.pk).values_list("stream_id", "start_number")
+    return {(attempts[stream], start) for stream, start in phases}
 
 
 async def test_what_agents_post_is_what_a_browser_shows(web: str, people: Cast) -> None:
@@ -53,7 +54,7 @@ async def test_what_agents_post_is_what_a_browser_shows(web: str, people: Cast) 
                     for agent in agents
                 )
             )
-            everything = await act(stored)
+            everything = await act(stored, run)
             assert len(everything) == 31
             await until(lambda: set(watcher.spans) == everything)
             await until(lambda: watcher.open.get(0) == set())

@@ -14,6 +14,7 @@ import pytest
 import redis
 
 from dashboard.live import hub as hubs
+from dashboard.live.ending import end
 from dashboard.live.numbers import from_text
 from dashboard.live.snapshot import Ask, snapshot
 from dashboard.live.viewer import Hello, RunGoneError
@@ -94,8 +95,7 @@ class Inside(Watcher):
 
     async def __aexit__(self, *exception: object) -> None:
         assert self._task
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
+        await end([self._task])
         await hubs.leave(self.run_id, self.hub, self.viewer)
 
     async def load(self) -> None:
