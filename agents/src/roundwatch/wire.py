@@ -8,7 +8,7 @@ batch's `offset_ns` to map them to its own clock. Indices into `names` and `attr
 
 import gzip
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 VERSION = 1
@@ -283,8 +283,13 @@ def undelta(differences: list[int]) -> list[int]:
 
 def encode(request: Request) -> bytes:
     """A request as the gzip-compressed JSON body to send. Raises ValueError for a number that JSON has no form for."""
-    text = json.dumps(asdict(request), separators=(",", ":"), allow_nan=False)
+    text = json.dumps(request, separators=(",", ":"), allow_nan=False, default=_fields)
     return gzip.compress(text.encode("utf-8", "surrogatepass"), compresslevel=1)
+
+
+def _fields(shape: Any) -> dict[str, Any]:
+    # dataclasses.asdict copies every list, which takes five times as long as encoding them.
+    return {name: getattr(shape, name) for name in shape.__slots__}
 
 
 def decode_answer(body: bytes) -> Answer:
