@@ -157,7 +157,7 @@ class Builder:
             (batch.events, ("number", "time_ns")),
             (batch.samples, ("number", "time_ns")),
         ):
-            for name in names:
+            for name in names if columns.number else ():
                 setattr(columns, name, delta(getattr(columns, name)))
 
 

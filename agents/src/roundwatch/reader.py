@@ -183,7 +183,7 @@ class RingReader:
         It may come as long as the rest of the process does not go on either: a stopped process is not a torn one.
         """
         number = self.next
-        if not any(self._committed(number + ahead) for ahead in range(1, AHEAD)):
+        if not self._goes_on():
             return None
         highest, now = self._end(), time.monotonic_ns()
         seen, since, polls, before = self._hole
@@ -195,6 +195,13 @@ class RingReader:
         if polls < HOLE_POLLS or now - since < HOLE_NS:
             return None
         return slots.drop(number, span=1, count=1, reason="torn")
+
+    def _goes_on(self) -> bool:
+        """Whether something close behind the next number is committed."""
+        at = self.next & (self._sizes.slots - 1)
+        commits = self._words[(at << 3) + 7 : (at + AHEAD) << 3 : 8].tolist()
+        wrapped = self._words[7 : max(0, at + AHEAD - self._sizes.slots) << 3 : 8].tolist()
+        return max(*commits, *wrapped, 0) > self.next
 
     def _end(self) -> int:
         """The number after the highest that was committed, or lost for want of room."""

@@ -93,8 +93,9 @@ class Writers:
     def open_rings(self) -> dict[str, RingReader]:
         """The rings that are not served yet; what is no ring is set aside."""
         found = {}
-        for path in sorted(self._folder.glob("*.ring")):
-            if path.stem not in self.all:
+        for name in sorted(os.listdir(self._folder)):  # noqa: PTH208 - five times a second: a tenth of glob's cost
+            path = self._folder / name if name.endswith(".ring") and name[:-5] not in self.all else None
+            if path is not None:
                 try:
                     found[path.stem] = RingReader(path)
                 except FileNotFoundError:  # a ring in the memory of a process that is gone
