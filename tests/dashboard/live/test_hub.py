@@ -205,6 +205,15 @@ async def test_one_sleeping_viewer_costs_others_nothing_and_little_memory(stage:
         await until(lambda: set(asleep.spans) == shown(*told))
 
 
+async def test_a_stream_of_news_makes_at_most_ten_messages_a_second(stage: Stage, valkey: OwnValkey) -> None:
+    async with Inside(stage.run.pk) as watcher:
+        await until(lambda: watcher.messages > 0)
+        began, before = time.monotonic(), watcher.messages
+        told = [await published(stage, 1) for _ in range(60)]
+        await until(lambda: set(watcher.spans) == shown(*told))
+        assert watcher.messages - before <= 10 * (time.monotonic() - began) + 2
+
+
 async def test_viewers_at_the_same_place_share_the_same_bytes(stage: Stage, valkey: OwnValkey) -> None:
     async with Inside(stage.run.pk) as one, Inside(stage.run.pk):
         await until(lambda: one.messages > 0)

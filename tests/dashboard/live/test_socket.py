@@ -150,7 +150,7 @@ async def test_a_viewer_that_lags_too_far_is_told_to_load_a_snapshot(stage: Stag
     async with watcher:
         await until(lambda: watcher.messages > 0)
         watcher.drawing = False
-        told = [await act(stage.happen, stage.parts[0], 20_000) for _ in range(6)]
+        told = [await act(stage.happen, stage.parts[0], 20_000) for _ in range(9)]
         await until(lambda: watcher.now_ns > 0)
         watcher.drawing = True
         await watcher.ack()
