@@ -49,12 +49,14 @@ def test_many_records_travel_in_few_requests_newest_first(shelf: Shelf, collecto
     firsts = [request["batches"][0]["first"] for request in collector.requests[1:]]
     assert firsts == sorted(firsts, reverse=True)
     assert heard(collector).whole()
+    assert not heard(collector).of("drop")
 
 
 def test_large_texts_are_spread_over_requests(shelf: Shelf, collector: Collector) -> None:
     shelf.events(400, json.dumps({"text": "x" * 15_000}).encode())
     shelf.send()
     assert heard(collector).whole()
+    assert not heard(collector).of("drop")
     assert all(records(request) * 15_000 < 4 << 20 for request in collector.requests)
 
 

@@ -360,6 +360,7 @@ def test_nothing_is_lost_while_the_server_is_away_and_the_newest_comes_first(
     until(lambda: len(kept(collector.worker())) >= returned(oracle), "everything has arrived")
     until(lambda: ended(collector) and collector.worker().whole(), "the hole is filled")
     assert not collector.worker().conflicts
+    assert not collector.worker().of("drop")
 
 
 def test_a_damaged_spool_costs_what_is_damaged_and_no_more(site: Site, collector: Collector, tmp_path: Path) -> None:

@@ -137,6 +137,20 @@ def test_open_phases_are_known_after_a_restart_even_if_their_segments_are_gone(t
     stream.journal.remove()
 
 
+def test_what_is_open_is_known_after_a_restart_also_when_all_was_sent_from_disk(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.stream.insert([shelf.record(slots.START, name=shelf.event)])
+    shelf.events(2_500)
+    records = all_of(shelf.spool)
+    assert covered(records) == 2_501
+    assert all(record.sort != slots.DROP for record in records)
+    shelf.stream.journal.let_go()
+    stream = again(tmp_path).streams[STREAM]
+    assert list(stream.life.open) == [0]
+    assert stream.life.next == 2_501
+    stream.journal.remove()
+
+
 def test_a_damaged_head_is_made_up_for_by_the_one_before(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path)
     shelf.events(8_000)

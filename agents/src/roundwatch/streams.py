@@ -231,7 +231,9 @@ class Stream:
     def _stored(self, first: int, last: int) -> list[Record]:
         """The records that the segment around `last` holds; a drop for numbers that are nowhere."""
         if self.journal.open_from is not None and self.journal.open_from <= last:
-            self.journal.seal(self._saved_until() - 1)  # only a sealed segment is read again
+            self._guarded(lambda: self.journal.seal(self._saved_until() - 1))  # only a sealed segment is read again
+            if not self._unsaved:
+                self._guarded(lambda: self._begin_segment([]))  # the last segment tells what is open: it must stay
         below = first
         for low, high in self.journal.sealed:
             if low <= last <= high:

@@ -93,17 +93,24 @@ class Writers:
     def open_rings(self) -> dict[str, RingReader]:
         """The rings that are not served yet; what is no ring is set aside."""
         found = {}
-        for name in sorted(os.listdir(self._folder)):  # noqa: PTH208 - five times a second: a tenth of glob's cost
-            path = self._folder / name if name.endswith(".ring") and name[:-5] not in self.all else None
-            if path is not None:
-                try:
-                    found[path.stem] = RingReader(path)
-                except FileNotFoundError:  # a ring in the memory of a process that is gone
-                    path.unlink(missing_ok=True)
-                except (OSError, ValueError) as error:
-                    logger.warning("%s is set aside: %r", path, error)
-                    path.rename(path.with_suffix(".bad"))
+        for name in self._names():
+            path = self._folder / f"{name}.ring"
+            try:
+                found[name] = RingReader(path)
+            except FileNotFoundError:  # a ring in the memory of a process that is gone
+                path.unlink(missing_ok=True)
+            except (OSError, ValueError) as error:
+                logger.warning("%s is set aside: %r", path, error)
+                path.rename(path.with_suffix(".bad"))
         return found
+
+    def _names(self) -> list[str]:
+        """The rings in the folder that are not served yet."""
+        try:
+            present = os.listdir(self._folder)  # noqa: PTH208 - five times a second, at a tenth of glob's cost
+        except FileNotFoundError:
+            return []
+        return sorted(name[:-5] for name in present if name.endswith(".ring") and name[:-5] not in self.all)
 
     def serve(self, name: str, reader: RingReader, resume: int | None = None) -> None:
         """Begins with a ring, at its number `resume` where its stream was known before."""
