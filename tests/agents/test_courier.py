@@ -1,14 +1,24 @@
 """What the courier does about each answer of the server: nothing is lost, and one bad record stops no other."""
 
 import json
+import socket
+import ssl
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from roundwatch import preparing, slots
 from roundwatch.courier import retry_after
@@ -222,3 +232,56 @@ def test_several_streams_share_a_request_fairly(shelf: Shelf, collector: Collect
     assert counts["6" * 32] == 100
     assert counts[STREAM] >= 1_000
     other.journal.remove()
+
+
+def test_a_record_that_cannot_be_encoded_is_set_aside_alone(shelf: Shelf, collector: Collector) -> None:
+    shelf.events(20)
+    shelf.events(1, b'{"a": NaN}')  # no SDK writes this; what does must not stop the rest
+    shelf.events(20)
+    shelf.send()
+    assert heard(collector).whole()
+    assert [drop["number"] for drop in heard(collector).of("drop")] == [20]
+
+
+def test_a_record_of_a_sort_that_is_not_known_is_a_counted_drop(shelf: Shelf, collector: Collector) -> None:
+    shelf.events(1)
+    shelf.stream.insert([shelf.record(99)])
+    shelf.send()
+    assert [drop["number"] for drop in heard(collector).of("drop")] == [1]
+
+
+def test_a_certificate_that_nobody_vouches_for_is_not_accepted(tmp_path: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(20)
+
+        def answer() -> None:
+            connection, _ = listening.accept()
+            with connection, suppress(OSError):
+                context.wrap_socket(connection, server_side=True).close()
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        shelf = Shelf(tmp_path / "spool", f"https://127.0.0.1:{listening.getsockname()[1]}")
+        step(shelf)
+        thread.join()
+    assert shelf.courier is not None
+    assert "CERTIFICATE_VERIFY_FAILED" in shelf.courier.trouble
+    shelf.close()
+
+
+def certificate(folder: Path) -> Path:
+    """A key and a certificate that it signed itself, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    signed = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    path = folder / "server.pem"
+    path.write_bytes(secret + signed.public_bytes(Encoding.PEM))
+    return path

@@ -393,3 +393,43 @@ def test_a_damaged_spool_costs_what_is_damaged_and_no_more(site: Site, collector
     assert returned(oracle) - len(phases) <= damaged
     assert sum("i" not in row["attrs"] for row in phases) <= 2  # only its text was damaged
     assert "gone" not in heard.turns()
+
+
+def test_without_tmpfs_everything_arrives_through_private_memory(site: Site, collector: Collector) -> None:
+    patch = "from roundwatch import folders\nfolders.tmpfs = lambda: None\n"
+    shipper = f"{patch}import sys\nfrom roundwatch import shipper\nsys.exit(shipper.main([]))"
+    site.python(shipper)
+    until(site.holder, "the shipper holds its lock")
+    site.run(patch + TRAINING)
+    assert finish_data(collector)["state"] == "finished"
+    assert collector.worker().whole()
+    assert len(collector.worker().phases()) == 2
+    until(lambda: not list((site.folder / "rings").iterdir()), "the link is gone")
+
+
+def test_a_ring_that_makes_no_sense_is_set_aside_and_stops_nobody(site: Site, collector: Collector) -> None:
+    site.destination.prepare()
+    (site.rings / "nonsense.ring").write_bytes(b"nonsense" * 10_000)
+    (site.rings / "dead.new").write_bytes(b"")
+    site.shipper()
+    site.run(TRAINING)
+    assert finish_data(collector)["state"] == "finished"
+    until(lambda: sorted(path.name for path in site.rings.iterdir()) == ["nonsense.bad"], "the rest is tidied up")
+
+
+def test_the_stream_of_a_deleted_run_is_dropped_and_its_training_goes_on(site: Site, collector: Collector) -> None:
+    site.shipper()
+    training = site.python("""
+import itertools, roundwatch
+run = roundwatch.init("p")
+for index in itertools.count():
+    with run.round(index), run.phase("train"):
+        pass
+    if index == 50_000:
+        print("went on", flush=True)
+""")
+    stream = until(lambda: [k for k, heard in collector.streams.items() if heard.phases()], "it is heard")[0]
+    collector.deleted.add(stream)
+    assert training.stdout is not None
+    assert training.stdout.readline() == "went on\n"
+    until(lambda: not (site.folder / stream).exists(), "nothing of it is kept")

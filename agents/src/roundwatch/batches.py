@@ -29,7 +29,7 @@ class Builder:
             self.batch.first = records[0].number
             self.batch.count = end_of(records[-1]) - records[0].number
         for record in records:
-            ADD[record.sort](self, record)
+            ADD.get(record.sort, Builder._unknown)(self, record)
         self._differences()
         return self.batch
 
@@ -102,6 +102,9 @@ class Builder:
             self._drop(slots.drop(record.number, span=1, count=1, reason="damaged", what="lifecycle"))
             return
         self.batch.lifecycle.append(wire.Lifecycle(number=record.number, time_ns=record.t0, what=what, data=data))
+
+    def _unknown(self, record: Record) -> None:
+        self._drop(slots.drop(record.number, span=1, count=1, reason="damaged"))
 
     def _drop(self, record: Record) -> None:
         self.batch.drops.append(

@@ -36,7 +36,11 @@ class Courier:
     def run(self) -> None:
         """Sends until `stop` is called."""
         while not self._halt.is_set():
-            pause = self.step()
+            try:
+                pause = self.step()
+            except Exception as error:
+                logger.exception("sending failed in a way that is not provided for")
+                pause = self._failed(repr(error))
             if self._failures:
                 self._halt.wait(pause)  # no news shortens the wait after a failure
             elif pause:
@@ -61,7 +65,10 @@ class Courier:
         prepared = self._preparer.next() if self._met else self._preparer.hello()
         if prepared is None:
             return PERIOD_S
-        body = wire.encode(prepared.request)
+        try:
+            body = wire.encode(prepared.request)
+        except (ValueError, TypeError, RecursionError) as error:
+            return 0.0 if self._preparer.too_large(prepared) else self._failed(f"cannot be encoded: {error!r}")
         if len(body) > wire.MAX_COMPRESSED_BYTES and self._preparer.too_large(prepared):
             return 0.0
         try:

@@ -119,9 +119,9 @@ def spool(given: str = "") -> Path:
         if kind in NETWORK_FILESYSTEMS:
             raise ValueError(f"ROUNDWATCH_SPOOL {chosen} lies on a network filesystem ({kind}); give a local folder")
         return chosen
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    home = Path(state) / "roundwatch" / "spool"
-    if filesystem(home) in NETWORK_FILESYSTEMS or not _writable(home):
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    home = Path(os.path.expanduser(state)) / "roundwatch" / "spool"  # noqa: PTH111 - Path's raises without a home
+    if not home.is_absolute() or filesystem(home) in NETWORK_FILESYSTEMS or not _writable(home):
         return Path(tempfile.gettempdir()) / OURS / "spool"
     return home
 

@@ -35,7 +35,7 @@ class Launcher:
         try:
             if not locks.holder_of(self._destination.folder / LOCK):
                 self._start()
-        except OSError as error:
+        except (OSError, RuntimeError) as error:  # RuntimeError: an interpreter that is about to end
             self._tell(error)
 
     def close(self) -> None:
@@ -60,7 +60,7 @@ class Launcher:
             start_new_session=True,
         )
 
-    def _tell(self, error: OSError) -> None:
+    def _tell(self, error: Exception) -> None:
         if not self._told:
             self._told = True
             logger.warning(

@@ -93,7 +93,8 @@ def _create(destination: Destination, who: wire.Identity) -> Ring:
     except OSError as error:
         raise OSError(f"{error.strerror or error}: {error.filename or destination.folder}") from error
     text = json.dumps({"identity": asdict(who), "wall_ns": time.time_ns(), "mono_ns": time.monotonic_ns()})
-    return ring.create(folder, uuid.uuid4().hex, text.encode())
+    # On a disk a ring would stall under writeback.
+    return ring.create(folder, uuid.uuid4().hex, text.encode(), private=folders.tmpfs() is None)
 
 
 def _identity(project: str, who: dict[str, Any]) -> wire.Identity:

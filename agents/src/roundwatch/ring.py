@@ -184,13 +184,15 @@ class Ring:
 OWN_NUMBER = -2
 
 
-def create(folder: Path, stream: str, identity: bytes, sizes: tuple[Sizes, ...] = SIZES) -> Ring:
-    """A ring for `stream` in `folder`: on its tmpfs, else in memory of our own. Raises OSError without either.
+def create(
+    folder: Path, stream: str, identity: bytes, sizes: tuple[Sizes, ...] = SIZES, *, private: bool = False
+) -> Ring:
+    """A ring for `stream` in `folder`: a file, or with `private`, or without room, memory of our own and a link to it.
 
-    `identity` is JSON of at most 8 KiB that the shipper hands on.
+    `identity` is JSON of at most 8 KiB that the shipper hands on. Raises OSError where there is no memory either.
     """
     path = folder / f"{stream}.ring"
-    for size in sizes:
+    for size in () if private else sizes:
         fd = _allocate(path.with_suffix(".new"), size)
         if fd is not None:
             ring = _prepare(fd, size, identity, str(path))

@@ -63,7 +63,7 @@ class Round(Decorator):
         here = rounds.recorder.here()
         self._outer = rounds.recorder.innermost.get()
         self.ident, self.thread, self.number = here.ident, here.thread, here.number
-        index = rounds.next if self._index is None else as_index(self._index)
+        index = as_index(self._index, rounds.next)
         self._begun = rounds.begin(index, monotonic_ns() if self._begin_ns is None else self._begin_ns)
         self.scope = Scope(index << slots.THREAD_BITS)
         rounds.recorder.innermost.set(self)
@@ -128,10 +128,10 @@ def steps(items: Iterable[T], rounds: Rounds, data: Phase, step: Phase) -> Itera
             yield item
 
 
-def as_index(index: Any) -> int:
-    """A round's index as a number that fits a slot; -1 for what is none."""
+def as_index(index: Any, otherwise: int = -1) -> int:
+    """A round's index as a number that the server keeps; `otherwise` for None and for what is none."""
     try:
         number = int(index)
     except Exception:  # noqa: BLE001 - whatever was given, a training goes on
-        return -1
-    return number if 0 <= number < MAX_INDEX else -1
+        return otherwise
+    return number if 0 <= number < MAX_INDEX else otherwise

@@ -14,6 +14,7 @@ from roundwatch.samplers.memory import process_memory
 T = TypeVar("T")
 HAND_OVER_S = 2.0
 MAX_HEADS = 4_096
+MEMORY_NS = 250_000_000  # where rounds are short steps, reading memory at each boundary would cost more than the rest
 
 
 def init(  # noqa: PLR0913 - the promise of the SDK
@@ -65,6 +66,7 @@ class Run:
         self._rounds = Rounds(self._recorder, self._at_boundary)
         self._heads: dict[Any, int] = {}
         self._finished = ring.silent
+        self._memory_read_ns = 0
         if not ring.silent:
             endings.watch(self, ring)
             if launcher is not None:
@@ -190,8 +192,10 @@ class Run:
         if self._ring.silent:
             return
         now = time.monotonic_ns()
-        for reading in process_memory():
-            self._sample(reading.metric, reading.unit, reading.source, reading.value, now)
+        if now - self._memory_read_ns >= MEMORY_NS:
+            self._memory_read_ns = now
+            for reading in process_memory():
+                self._sample(reading.metric, reading.unit, reading.source, reading.value, now)
         if self._launcher is not None:
             self._launcher.look(self._ring.shipper_seen_ns())
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from roundwatch import readings
+from roundwatch import locks, readings
 from roundwatch.reader import RingReader
 from roundwatch.samplers import process_samplers
 from roundwatch.samplers.base import Sampler
@@ -129,6 +129,9 @@ class Writers:
 
     def take_up(self) -> None:
         """Goes on with what a shipper before this one left: its streams, and the rings that are there."""
+        for draft in self._folder.glob("*.new"):
+            if not locks.holder_of(draft):
+                draft.unlink(missing_ok=True)  # its process was killed before it wrote anything
         rings = self.open_rings()
         resume = self._spool.find({name: (ring.tail(), ring.number()) for name, ring in rings.items()})
         for name, reader in rings.items():
@@ -151,8 +154,14 @@ class Writers:
             if name in self._spool.discarded:
                 self._discard(name, writer)
                 continue
-            count += writer.drain()
-            if writer.over():
+            try:
+                count += writer.drain()
+                over = writer.over()
+            except Exception:
+                logger.exception("%s cannot be understood and is set aside", writer.reader.path)
+                writer.reader.path.rename(writer.reader.path.with_suffix(".bad"))
+                over = True
+            if over:
                 writer.close()
                 del self.all[name]
                 count += 1
