@@ -15,7 +15,7 @@ from django.db import connection
 from ingest.feed.starting import start
 from ingest.store import rounds
 from ingest.store.news import Bulletin, News, merged
-from ingest.store.tell import tell_host, tell_run
+from ingest.store.tell import by_run, tell_machines, tell_run
 
 _MOST_WAITING = 1_000
 # How often rounds that wait only for a worker to be heard are looked at again.
@@ -75,12 +75,12 @@ class Tellers:
             except Exception:  # noqa: BLE001 - the thread must outlive whatever it is given
                 _log.exception("The viewers of a run could not be told; they will find out by themselves.")
                 connection.close()
-        for host in bulletin.hosts.values():
-            try:
-                tell_host(host)
-            except Exception:  # noqa: BLE001 - as above
-                _log.exception("Samples of a machine could not be told; viewers will find them by themselves.")
-                connection.close()
+        try:
+            for run_id, hosts in by_run(bulletin.hosts.values()).items():
+                tell_machines(run_id, hosts)
+        except Exception:  # noqa: BLE001 - as above
+            _log.exception("Samples of machines could not be told; viewers will find them by themselves.")
+            connection.close()
 
     def _close_rounds(self, news: News) -> list[rounds.ClosedRound]:
         """Close what is over: at once when rounds or lives changed, else now and then while some wait."""

@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -20,27 +20,31 @@ class Known(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """The entry, or None."""
+        return self.find([key]).get(key)
+
+    def find(self, keys: Iterable[K]) -> dict[K, V]:
+        """The entries of those keys that are known."""
+        found = {}
         with self._lock:
-            if key not in self._entries:
-                return None
-            self._entries.move_to_end(key)
-            return self._entries[key]
+            for key in keys:
+                if key in self._entries:
+                    self._entries.move_to_end(key)
+                    found[key] = self._entries[key]
+        return found
 
     def put(self, key: K, value: V) -> V:
         """Remember and return the value."""
-        with self._lock:
-            self._entries[key] = value
-            self._entries.move_to_end(key)
-            while len(self._entries) > self._most:
-                self._entries.popitem(last=False)
+        self.keep({key: value})
         return value
 
-    def add(self, key: K, value: V) -> bool:
-        """Remember an entry; returns whether it is new."""
+    def keep(self, entries: Mapping[K, V]) -> None:
+        """Remember entries."""
         with self._lock:
-            new = key not in self._entries
-        self.put(key, value)
-        return new
+            for key, value in entries.items():
+                self._entries[key] = value
+                self._entries.move_to_end(key)
+            while len(self._entries) > self._most:
+                self._entries.popitem(last=False)
 
     def forget(self, key: K) -> None:
         """Drop an entry, if it is there."""

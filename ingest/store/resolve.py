@@ -1,16 +1,19 @@
-"""A batch's own tables as the database's numbers: streams, workers, phase names, series; made where they are
+"""Batches' own tables as the database's numbers: streams, workers, phase names, series; made where they are
 new.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from uuid import UUID
 
 import numpy as np
 
-from ingest.store import catalogue, streams
-from ingest.store.arrivals import Arrival, Ints, Job
-from ingest.store.catalogue import SeriesPlace, WorkerRef
-from ingest.store.streams import StreamRef
+from ingest.store import catalogue, crews, streams
+from ingest.store.arrivals import Arrival, Fault, Ints, Job, SeriesKey
+from ingest.store.catalogue import NameKey, SeriesPlace
+from ingest.store.crews import WorkerKey, WorkerRef
+from ingest.store.streams import StreamKey, StreamRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,39 +29,78 @@ class Resolved:
     series: Ints
 
 
-def resolve(job: Job) -> list[Resolved]:
-    """Look a request's batches up; raises Fault 422 where a run has no room for another worker.
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """An arrival whose stream is known; `run_id` is None for a shipper's own stream and for a deleted one."""
+
+    arrival: Arrival
+    stream: StreamRef
+    run_id: UUID | None
+
+    def name_keys(self) -> list[NameKey]:
+        """What its names are looked up by: one for each, or none at all."""
+        return [(self.run_id, pair) for pair in self.arrival.names] if self.run_id else []
+
+    def worker_keys(self) -> list[WorkerKey]:
+        """What the workers it speaks for are looked up by: one for each, or none at all."""
+        return [(self.run_id, name) for name in self.arrival.speaks_for] if self.run_id else []
+
+    def series_places(self, workers: Mapping[WorkerKey, WorkerRef]) -> list[SeriesPlace | None]:
+        """Where its series belong, None for those that there is no room or no stream for."""
+        crew = [workers.get(key) for key in self.worker_keys()]
+        places: list[SeriesPlace | None] = []
+        for key in self.arrival.series:
+            spoken = crew[key.worker] if crew and key.worker >= 0 else None
+            if self.stream.deleted or (key.worker >= 0 and spoken is None):
+                places.append(None)
+                continue
+            worker_id = spoken.id if spoken else self.stream.worker_id
+            places.append(SeriesPlace(self.stream.id, worker_id, key.metric, key.device))
+        return places
+
+
+def resolve(jobs: Sequence[Job]) -> list[list[Resolved] | Fault]:
+    """Look requests' batches up, all together; a Fault 422 for a request whose run has no room for a worker.
 
     It commits what it makes on its own, before the batches' transaction: a run without records does no harm,
     and the locks that numbering takes are never held together with those on streams.
     """
-    found = streams.find_or_make(job.team_id, job.arrivals)
-    return [_resolve(arrival, found[arrival.stream]) for arrival in job.arrivals]
+    found = streams.find_or_make((job.team_id, arrival) for job in jobs for arrival in job.arrivals)
+    placed = [_placed(job, found) for job in jobs]
+    resolved = iter(_resolved([each for places in placed if not isinstance(places, Fault) for each in places]))
+    return [places if isinstance(places, Fault) else list(islice(resolved, len(places))) for places in placed]
 
 
-def _resolve(arrival: Arrival, stream: StreamRef) -> Resolved:
-    names = np.full(len(arrival.names), -1, np.int64)
-    workers: list[WorkerRef | None] = []
-    if stream.deleted:
-        return Resolved(arrival, stream, names, [None] * len(arrival.speaks_for), np.full(len(arrival.series), -1))
-    if stream.run_id is not None:
-        if arrival.names:
-            known = catalogue.phase_names(stream.run_id, arrival.names)
-            names[:] = [known.get(pair, -1) for pair in arrival.names]
-        if arrival.speaks_for:
-            refs = catalogue.workers(stream.run_id, arrival.speaks_for, spoken_by=stream.id)
-            workers = [refs.get(name) for name in arrival.speaks_for]
-    return Resolved(arrival, stream, names, workers, _series(arrival, stream, workers))
-
-
-def _series(arrival: Arrival, stream: StreamRef, workers: Sequence[WorkerRef | None]) -> Ints:
-    if not arrival.series:
-        return np.zeros(0, np.int64)
+def _placed(job: Job, found: Mapping[StreamKey, StreamRef | Fault]) -> list[_Placed] | Fault:
     places = []
-    for key in arrival.series:
-        spoken = workers[key.worker] if key.worker >= 0 and workers else None
-        owner = stream.worker_id if key.worker < 0 else spoken.id if spoken else None
-        places.append(SeriesPlace(owner, key.metric, key.device))
-    known = catalogue.series(stream.id, list(zip(places, arrival.series, strict=True)))
-    refused = [key.worker >= 0 and not (workers and workers[key.worker]) for key in arrival.series]
-    return np.array([-1 if bad else known.get(place, -1) for place, bad in zip(places, refused, strict=True)], np.int64)
+    for arrival in job.arrivals:
+        stream = found[job.team_id, arrival.stream]
+        if isinstance(stream, Fault):
+            return stream
+        places.append(_Placed(arrival, stream, None if stream.deleted else stream.run_id))
+    return places
+
+
+def _resolved(placed: Sequence[_Placed]) -> list[Resolved]:
+    """Each with its tables looked up, in this order."""
+    names = catalogue.phase_names(key for each in placed for key in each.name_keys())
+    speakers: dict[WorkerKey, int] = {}
+    for each in placed:
+        for key in each.worker_keys():
+            speakers.setdefault(key, each.stream.id)
+    workers = crews.spoken_for(speakers)
+    places = [each.series_places(workers) for each in placed]
+    wanted: dict[SeriesPlace, SeriesKey] = {}
+    for each, its in zip(placed, places, strict=True):
+        wanted |= {place: key for place, key in zip(its, each.arrival.series, strict=True) if place}
+    series = catalogue.series(wanted)
+    return [
+        Resolved(
+            each.arrival,
+            each.stream,
+            np.array([names.get(key, -1) for key in each.name_keys()] or [-1] * len(each.arrival.names), np.int64),
+            [workers.get(key) for key in each.worker_keys()] or [None] * len(each.arrival.speaks_for),
+            np.array([series.get(place, -1) if place else -1 for place in its], np.int64),
+        )
+        for each, its in zip(placed, places, strict=True)
+    ]

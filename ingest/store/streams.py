@@ -3,26 +3,20 @@ processes.
 """
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db import connection, transaction
-from django.db.models import F, Max
+from django.db import connection
 from django.utils import timezone
 
-from ingest.models import Run, Stream, Worker
-from ingest.models.runs import RunState
-from ingest.models.workers import WorkerState
-from ingest.store.arrivals import Arrival, Fault, Who
+from ingest.models import Stream
+from ingest.store import attempts
+from ingest.store.arrivals import Arrival, Fault
 from ingest.store.known import Known
-from ingest.store.locks import Lock, hold
-from ingest.store.states import refresh_runs
 from roundwatch import wire
 
-SILENCE = dt.timedelta(hours=24)
-_EARLIEST = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
-_SLACK = dt.timedelta(minutes=10)
+StreamKey = tuple[UUID, UUID]  # a team and what the agent calls its stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +34,12 @@ class StreamRef:
     deleted: bool
 
 
-_known: Known[tuple[UUID, UUID], StreamRef] = Known(50_000)
+_known: Known[StreamKey, StreamRef] = Known(50_000)
+_FIND = """
+SELECT s.team_id, s.uid, s.id, s.run_id, s.worker_id, coalesce(w.index, 0), s.index, s.machine, s.began_at, s.deleted
+FROM unnest(%s::uuid[], %s::uuid[]) AS v (team_id, uid)
+JOIN ingest_stream s ON s.team_id = v.team_id AND s.uid = v.uid LEFT JOIN ingest_worker w ON w.id = s.worker_id
+"""
 
 
 def forget() -> None:
@@ -48,126 +47,53 @@ def forget() -> None:
     _known.clear()
 
 
-def find_or_make(team_id: UUID, arrivals: Iterable[Arrival]) -> dict[UUID, StreamRef]:
-    """The team's streams of these batches by uid. Raises Fault 422 where a run has no room for another
-    worker.
+def find_or_make(wanted: Iterable[tuple[UUID, Arrival]]) -> dict[StreamKey, StreamRef | Fault]:
+    """The streams of teams' batches, however many in a few statements; a Fault 422 where a run has no room for
+    another worker.
     """
-    found: dict[UUID, StreamRef] = {}
-    for arrival in arrivals:
-        if arrival.stream not in found:
-            found[arrival.stream] = _known.get((team_id, arrival.stream)) or _look_up(team_id, arrival)
+    first: dict[StreamKey, Arrival] = {}
+    for team_id, arrival in wanted:
+        first.setdefault((team_id, arrival.stream), arrival)
+    found = _known.find(first)
+    found |= _stored(first.keys() - found.keys())
+    answer: dict[StreamKey, StreamRef | Fault] = {**found}
+    new = {key: arrival for key, arrival in first.items() if key not in found}
+    if new:
+        refused = _make(new)
+        answer |= _stored(new.keys() - refused)
+        full = f"A run may have {wire.MAX_WORKERS} workers."
+        answer |= {key: Fault(422, "workers", full, "batches.identity.worker") for key in refused}
+    return answer
+
+
+def _stored(keys: Collection[StreamKey]) -> dict[StreamKey, StreamRef]:
+    if not keys:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_FIND, [list(column) for column in zip(*keys, strict=True)])
+        rows = cursor.fetchall()
+    found = {(team_id, uid): StreamRef(pk, team_id, *rest) for team_id, uid, pk, *rest in rows}
+    _known.keep(found)
     return found
 
 
-def _look_up(team_id: UUID, arrival: Arrival) -> StreamRef:
-    row = _stored(team_id, arrival.stream)
-    if row is None:
-        row = _make_host_stream(team_id, arrival) if arrival.who.host_stream else _make(team_id, arrival)
-    reference = StreamRef(
-        id=row.pk,
-        team_id=team_id,
-        run_id=row.run_id,
-        worker_id=row.worker_id,
-        lane=row.worker.index if row.worker else 0,
-        attempt=row.index,
-        machine=row.machine,
-        began_at=row.began_at,
-        deleted=row.deleted,
-    )
-    return _known.put((team_id, arrival.stream), reference)
+def _make(new: Mapping[StreamKey, Arrival]) -> set[StreamKey]:
+    """Make streams with whatever is new around them; returns those that there is no room for."""
+    hosts: list[StreamKey] = []
+    of_key: dict[attempts.RunKey, list[Arrival]] = {}
+    for (team_id, uid), arrival in new.items():
+        if arrival.who.host_stream:
+            hosts.append((team_id, uid))
+        else:
+            of_key.setdefault((team_id, arrival.who.project, arrival.who.run), []).append(arrival)
+    # Sorted, so that two processes that make the same ones wait for each other in one direction only.
+    Stream.objects.bulk_create((_host_stream(key, new[key]) for key in sorted(hosts)), ignore_conflicts=True)
+    return {(key[0], uid) for key, arrivals in of_key.items() for uid in attempts.make(key, arrivals)}
 
 
-def _stored(team_id: UUID, uid: UUID) -> Stream | None:
-    return Stream.objects.select_related("worker").filter(team_id=team_id, uid=uid).first()
-
-
-def _make_host_stream(team_id: UUID, arrival: Arrival) -> Stream:
+def _host_stream(key: StreamKey, arrival: Arrival) -> Stream:
+    team_id, uid = key
     who = arrival.who
-    defaults = {"machine": who.machine, "pid": who.pid, "began_at": who.began_at, "heard_at": timezone.now()}
-    return Stream.objects.get_or_create(team_id=team_id, uid=arrival.stream, defaults=defaults)[0]
-
-
-@transaction.atomic
-def _make(team_id: UUID, arrival: Arrival) -> Stream:
-    """A worker's new stream, with whatever is new around it; one process at a time for each key of a run."""
-    who = arrival.who
-    hold(Lock.KEY, f"{team_id} {who.project} {who.run}")
-    row = _stored(team_id, arrival.stream)
-    if row is not None:
-        return row
-    run = _run_for(team_id, who)
-    hold(Lock.CATALOGUE, run.pk)
-    worker = _worker_for(run, who)
-    last = Stream.objects.filter(run=run).aggregate(last=Max("index"))["last"]
-    later = Stream.objects.filter(worker=worker, began_at__gt=who.began_at)
-    newest = not later.exists()
-    # Attempts are numbered by when they began, not by when they were heard of.
-    _lock_streams(later.values_list("pk", flat=True))
-    later.update(attempt=F("attempt") + 1)
-    earlier = Stream.objects.filter(worker=worker, began_at__lte=who.began_at).count()
-    stream = Stream.objects.create(
-        team_id=team_id,
-        uid=arrival.stream,
-        worker=worker,
-        run=run,
-        index=0 if last is None else last + 1,
-        attempt=earlier,
-        machine=who.machine,
-        pid=who.pid,
-        began_at=who.began_at,
-        heard_at=timezone.now(),
+    return Stream(
+        team_id=team_id, uid=uid, machine=who.machine, pid=who.pid, began_at=who.began_at, heard_at=timezone.now()
     )
-    _introduce(worker, who, newest=newest, alive=arrival.alive, attempts=earlier + later.count() + 1)
-    return stream
-
-
-def _lock_streams(ids: Iterable[int]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1 FROM ingest_stream WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [list(ids)])
-
-
-def _run_for(team_id: UUID, who: Who) -> Run:
-    """The run that an attempt belongs to: the newest of its key that had begun by then.
-
-    A key found automatically and silent for a day before the attempt began starts a run of its own.
-    """
-    runs = list(Run.objects.filter(team_id=team_id, project=who.project, key=who.run).order_by("-serial"))
-    run = next((run for run in runs if run.started_at - _SLACK <= who.began_at), runs[-1] if runs else None)
-    if run is not None and not (who.run_found and run is runs[0] and who.began_at > run.heard_at + SILENCE):
-        return run
-    now = timezone.now()
-    sound = _EARLIEST <= who.began_at <= now + _SLACK
-    return Run.objects.create(
-        team_id=team_id,
-        project=who.project,
-        key=who.run,
-        serial=runs[0].serial + 1 if runs else 0,
-        name=who.run,
-        state=RunState.RUNNING,
-        started_at=who.began_at if sound else now,
-        heard_at=now,
-        first_day=now.astimezone(dt.UTC).date(),
-        last_day=now.astimezone(dt.UTC).date(),
-    )
-
-
-def _worker_for(run: Run, who: Who) -> Worker:
-    worker = Worker.objects.filter(run=run, name=who.worker).first()
-    if worker is not None:
-        return worker
-    count = Worker.objects.filter(run=run).count()
-    if count >= wire.MAX_WORKERS:
-        raise Fault(422, "workers", f"A run may have {wire.MAX_WORKERS} workers.", "batches.identity.worker")
-    return Worker.objects.create(run=run, index=count, name=who.worker, last_seen=timezone.now())
-
-
-def _introduce(worker: Worker, who: Who, *, newest: bool, alive: bool, attempts: int) -> None:
-    """Say on the worker's row who its newest attempt is; a living one brings it, and its run, back."""
-    changes: dict[str, object] = {"attempt": attempts - 1, "spoken_by": None}
-    if newest:
-        names = ("role", "rank", "local_rank", "world_size", "group", "machine", "host", "site")
-        changes |= {name: getattr(who, name) for name in names}
-        if alive:
-            changes |= {"state": WorkerState.RUNNING, "state_reason": "", "last_seen": timezone.now()}
-    Worker.objects.filter(pk=worker.pk).update(**changes)
-    refresh_runs([worker.run_id])

@@ -11,7 +11,7 @@ from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
 from ingest import partitions
-from ingest.store import catalogue, parts, ranges, runs, states, stream_rows, streams
+from ingest.store import catalogue, crews, parts, ranges, runs, states, stream_rows, streams
 from ingest.store.arrivals import Fault, Job
 from ingest.store.intake import Intake
 from ingest.store.news import Bulletin
@@ -54,17 +54,18 @@ def write(jobs: Sequence[Job]) -> Written:
         partitions.forget()
         streams.forget()
         catalogue.forget()
+        crews.forget()
         return _write(jobs)
 
 
 def _write(jobs: Sequence[Job]) -> Written:
     outcomes = [Outcome() for _ in jobs]
     resolved: list[tuple[Outcome, Resolved]] = []
-    for job, outcome in zip(jobs, outcomes, strict=True):
-        try:
-            resolved += [(outcome, each) for each in resolve(job)]
-        except Fault as fault:
-            outcome.fault = fault
+    for outcome, found in zip(outcomes, resolve(jobs), strict=True):
+        if isinstance(found, Fault):
+            outcome.fault = found
+        else:
+            resolved += [(outcome, each) for each in found]
     now = timezone.now().astimezone(dt.UTC)
     partitions.ready(now.date())
     news = _store(resolved, now)

@@ -1,7 +1,7 @@
 """News as frames: what viewers of a run are told after a commit."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 import numpy as np
@@ -16,10 +16,11 @@ from ingest.store.known import Known
 from ingest.store.news import HostNews, News, Readings
 from ingest.store.parts import newest_generations
 
-_RUNS_OF_MACHINE_S = 2.0
+_RUNNING_S = 2.0
+Machine = tuple[UUID, str]  # a team, and what its agents call the machine
 # What this process has told a run's viewers of already, so that lanes, names and series are described once.
 _told: Known[tuple[UUID, str, int], bool] = Known(200_000)
-_runs_on: Known[tuple[UUID, str], tuple[float, list[UUID]]] = Known(4_000)
+_running: Known[Machine, tuple[float, list[UUID]]] = Known(10_000)
 
 
 def tell_run(news: News) -> None:
@@ -38,27 +39,45 @@ def tell_run(news: News) -> None:
     publish(news.run_id, b"".join(frames), news.numbers)
 
 
-def tell_host(news: HostNews) -> None:
-    """Publish a machine's samples to the feeds of the running runs that have a worker on it."""
-    samples = _samples(news.readings)
-    numbers = {news.stream_id: news.numbers} if news.numbers else None
-    if not samples:
-        return
-    for run_id in runs_on(news.team_id, news.machine):
-        new = _new(run_id, "series", news.series)
-        series = Series.objects.filter(pk__in=new).select_related("worker") if new else []
-        entries = [messages.series_entry(row, None, news.machine) for row in series]
-        publish(run_id, messages.meta(series=entries) + samples, numbers)
+def by_run(hosts: Iterable[HostNews]) -> dict[UUID, list[HostNews]]:
+    """News of machines for each running run that has a worker on them."""
+    news = [host for host in hosts if host.series]
+    runs = _runs_on({(host.team_id, host.machine) for host in news})
+    found: dict[UUID, list[HostNews]] = {}
+    for host in news:
+        for run_id in runs[host.team_id, host.machine]:
+            found.setdefault(run_id, []).append(host)
+    return found
 
 
-def runs_on(team_id: UUID, machine: str) -> list[UUID]:
-    """The team's running runs with a worker on a machine, as of at most two seconds ago."""
-    known = _runs_on.get((team_id, machine))
-    if known and time.monotonic() - known[0] < _RUNS_OF_MACHINE_S:
-        return known[1]
-    live = [RunState.RUNNING, RunState.STALE]
-    found = Run.objects.filter(team_id=team_id, state__in=live, workers__machine=machine).distinct()
-    return _runs_on.put((team_id, machine), (time.monotonic(), list(found.values_list("pk", flat=True))))[1]
+def tell_machines(run_id: UUID, hosts: Sequence[HostNews]) -> None:
+    """Publish samples of machines to the feed of a run."""
+    machines = {series: host.machine for host in hosts for series in host.series}
+    new = _new(run_id, "series", set(machines))
+    entries = [
+        messages.series_entry(row, None, machines[row.pk]) for row in (Series.objects.filter(pk__in=new) if new else [])
+    ]
+    samples = _samples([readings for host in hosts for readings in host.readings])
+    numbers = {host.stream_id: host.numbers for host in hosts if host.numbers}
+    publish(run_id, messages.meta(series=entries) + samples, numbers)
+
+
+def _runs_on(machines: set[Machine]) -> dict[Machine, list[UUID]]:
+    """The running runs with a worker on each of teams' machines, as of at most two seconds ago."""
+    now = time.monotonic()
+    found = {machine: runs for machine, (at, runs) in _running.find(machines).items() if now - at < _RUNNING_S}
+    asked: dict[UUID, list[str]] = {}
+    for team_id, machine in machines - found.keys():
+        asked.setdefault(team_id, []).append(machine)
+    for team_id, names in asked.items():
+        live = [RunState.RUNNING, RunState.STALE]
+        rows = Worker.objects.filter(run__team_id=team_id, run__state__in=live, machine__in=names)
+        there: dict[Machine, list[UUID]] = {(team_id, name): [] for name in names}
+        for name, run_id in rows.values_list("machine", "run_id").distinct():
+            there[team_id, name].append(run_id)
+        _running.keep({machine: (now, runs) for machine, runs in there.items()})
+        found |= there
+    return found
 
 
 def _meta(run: Run, news: News) -> bytes:
@@ -87,7 +106,10 @@ def _meta(run: Run, news: News) -> bytes:
 
 
 def _new(run_id: UUID, sort: str, ids: set[int]) -> set[int]:
-    return {each for each in ids if _told.add((run_id, sort, each), value=True)}
+    keys = {(run_id, sort, each): True for each in ids}
+    told = _told.find(keys)
+    _told.keep(keys)
+    return {key[2] for key in keys if key not in told}
 
 
 def _series_entry(row: Series) -> messages.Entry:
