@@ -1,8 +1,8 @@
 """What a browser may say on its socket, as JSON: {"hello": {"epoch", "last", "base"}} and {"ack": n}.
 
-`epoch` and `last` are the feed's cursor as decimal text; `base` is a text that the server gave it, last in META or beside
-the clock ({"now_ns", "base"}, each second), and says what its picture is based on; `n` counts the binary messages drawn
-since the socket opened.
+`epoch` and `last` are the feed's cursor as decimal text. `base` is a text that the server gave it last, in META or
+beside the clock ({"now_ns", "base"}, each second), and says what its picture is based on. `n` counts the binary
+messages drawn since the socket opened.
 """
 
 import json

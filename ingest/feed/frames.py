@@ -19,7 +19,7 @@ first u64, last u64 (cursor range, the two halves of a feed entry's id as millis
 | | thread u16 |
 | RESYNC 8 | none: forget all, load a snapshot |
 | HEARTBEAT 9 | heard u32, number u32, error_us f32 (NaN unknown), lane u16, attempt u16, state u16 |
-| META 10 | JSON: {"lanes", "attempts", "phases", "series", "run", ...}: what is new or changed; a snapshot's has "base" |
+| META 10 | JSON: {"lanes", "attempts", "phases", "series", "run", ...}: what is new; a snapshot's has "base" |
 | GAP 11 | begin u32, end u32, count u32, lane u16, attempt u16 |
 
 2 (CLOSE) and 7 (TILE_COLUMN) are kept free. A SPAN closes the open phase of the same (attempt, id). In one message the
