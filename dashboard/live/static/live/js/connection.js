@@ -1,5 +1,6 @@
 // Keeps the store equal to the server: a snapshot over HTTP, then everything after its cursor over a websocket.
 
+import { download } from "./download.js";
 import { TYPE, decode } from "./frames.js";
 
 const FIRST_WAIT_MS = 250;
@@ -25,8 +26,8 @@ export class Connection {
    * refused (signed out or not ours), outdated (this page's code and the server's frames differ).
    */
   constructor({ snapshotUrl, socketUrl, on }) {
-    Object.assign(this, { snapshotUrl, socketUrl, on, cursor: null, base: null, socket: null, tries: 0, received: 0, acknowledged: 0 });
-    this.heard = performance.now();
+    Object.assign(this, { snapshotUrl, socketUrl, on, cursor: null, base: null, socket: null, loading: null, tries: 0, received: 0, acknowledged: 0 });
+    this.heard = this.since = performance.now();
     this.timer = setInterval(() => this.#watch(), 1000);
     addEventListener("online", () => this.#retryNow());
   }
@@ -43,34 +44,42 @@ export class Connection {
     this.socket.send(JSON.stringify({ ack: this.received }));
   }
 
+  /**
+   * Loads a snapshot; true once it is shown. One load at a time, and it ends with the socket that asked for it: frames
+   * that come meanwhile belong to a picture that is no more.
+   */
   async #load() {
-    const frames = await this.#fetch();
-    if (!frames) return false;
+    this.loading?.abort();
+    const load = new AbortController();
+    Object.assign(this, { loading: load, cursor: null });
+    const frames = await this.#snapshot(load.signal).catch((error) => this.#failed(load, error));
+    if (!frames || this.loading !== load) return false;
+    this.loading = null;
     this.cursor = advanced(null, frames) ?? { epoch: 0n, last: 0n };
     this.base = frames.find((frame) => frame.json?.base)?.json.base ?? null;
     this.on.snapshot(frames);
     return true;
   }
 
-  /** The snapshot's frames, or null where there are none now; the state then says why. */
-  async #fetch() {
-    try {
-      const answer = await fetch(this.snapshotUrl, { headers: { Accept: "application/octet-stream" }, cache: "no-store" });
-      if (GONE.has(answer.status) || answer.redirected) return this.#stop("refused", answer.status);
-      if (!answer.ok) throw new Error(`snapshot answered ${answer.status}`);
-      return decode(await answer.arrayBuffer());
-    } catch (error) {
-      if (error instanceof RangeError) this.#stop("outdated", error.message);
-      else this.#later();
-      return null;
-    }
+  #failed(load, error) {
+    if (this.loading !== load) return null;
+    if (error instanceof RangeError) return this.#stop("outdated", error.message);
+    return this.#later();
+  }
+
+  /** The snapshot's frames, or null where this page may not have them. */
+  async #snapshot(signal) {
+    const { answer, bytes } = await download(this.snapshotUrl, { signal, headers: { Accept: "application/octet-stream" }, cache: "no-store" });
+    if (signal.aborted) return null;
+    if (GONE.has(answer.status) || answer.redirected) return this.#stop("refused", answer.status);
+    if (!bytes) throw new Error(`snapshot answered ${answer.status}`);
+    return decode(bytes);
   }
 
   #open() {
     const socket = new WebSocket(this.socketUrl);
     socket.binaryType = "arraybuffer";
-    Object.assign(this, { socket, received: 0, acknowledged: 0 });
-    this.heard = performance.now();
+    Object.assign(this, { socket, received: 0, acknowledged: 0, since: performance.now() });
     socket.onopen = () => {
       this.tries = 0;
       this.#hello();
@@ -95,7 +104,7 @@ export class Connection {
 
   #message(socket, data) {
     if (this.socket !== socket) return;
-    this.heard = performance.now();
+    this.heard = this.since = performance.now();
     if (typeof data === "string") {
       const said = JSON.parse(data);
       if (said.now_ns) this.on.now(said.now_ns);
@@ -106,7 +115,7 @@ export class Connection {
     try {
       const frames = decode(data);
       if (frames.some((frame) => frame.type === TYPE.RESYNC)) this.#resync(socket);
-      else if (!this.resyncing) {
+      else if (!this.loading) {
         this.cursor = advanced(this.cursor, frames);
         this.on.frames(frames);
       }
@@ -117,30 +126,30 @@ export class Connection {
   }
 
   async #resync(socket) {
-    this.resyncing = true;
     this.drawn();
-    const loaded = await this.#load();
-    this.resyncing = false;
-    if (!loaded) socket.close();
-    else if (this.socket === socket && socket.readyState === WebSocket.OPEN) this.#hello();
+    if ((await this.#load()) && socket.readyState === WebSocket.OPEN) this.#hello();
   }
 
   /** A socket that says nothing for 5 s is dead, whatever TCP believes: a live one is heard each second. */
   #watch() {
-    const open = this.socket?.readyState === WebSocket.OPEN;
-    if (open && !document.hidden && performance.now() - this.heard > SILENCE_MS) {
-      const silent = this.socket;
-      this.#later();
-      silent.close();
-    }
+    if (this.socket && !document.hidden && performance.now() - this.since > SILENCE_MS) this.#later();
   }
 
   #later() {
-    this.socket = null;
+    this.#leave();
     this.on.state("away", { since: this.heard });
     const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.tries++);
-    clearTimeout(this.retry);
     this.retry = setTimeout(() => this.#again(), wait * (0.75 + Math.random() / 2));
+    return null;
+  }
+
+  /** Lets go of the socket and of whatever was to come over it. */
+  #leave() {
+    const { socket, loading } = this;
+    Object.assign(this, { socket: null, loading: null });
+    clearTimeout(this.retry);
+    loading?.abort();
+    socket?.close();
   }
 
   #retryNow() {
@@ -157,11 +166,8 @@ export class Connection {
   }
 
   #stop(state, detail) {
-    clearTimeout(this.retry);
     clearInterval(this.timer);
-    const socket = this.socket;
-    this.socket = null;
-    socket?.close();
+    this.#leave();
     this.on.state(state, detail);
     return null;
   }

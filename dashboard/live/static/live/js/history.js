@@ -1,5 +1,6 @@
 // Fetches older spans and samples when the view moves to where none are loaded.
 
+import { download } from "./download.js";
 import { decode } from "./frames.js";
 
 /** Stretches of [from, to] that `covered` (sorted, disjoint pairs) leaves out. */
@@ -47,9 +48,9 @@ export class History {
     const [from, to] = gap.map((time) => store.toUnix(time));
     const { origin } = store;
     try {
-      const answer = await fetch(`${this.url}?from_ns=${from}&to_ns=${to}`);
-      if (!answer.ok) return;
-      const frames = decode(await answer.arrayBuffer());
+      const { answer, bytes } = await download(`${this.url}?from_ns=${from}&to_ns=${to}`);
+      if (!bytes) return;
+      const frames = decode(bytes);
       if (store.origin !== origin) return;
       // Where not all of it fitted, the server says from when on it did.
       const reached = answer.headers.get("Roundwatch-From-Ns");
