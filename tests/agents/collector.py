@@ -28,7 +28,7 @@ class Heard:
     conflicts: list[int] = field(default_factory=list)
 
     def of(self, sort: str) -> list[dict[str, Any]]:
-        return [row for _, (kind, row) in sorted(self.records.items()) if kind == sort]
+        return [row for _, (kind, row) in sorted(self.records.copy().items()) if kind == sort]
 
     def phases(self, name: str = "") -> list[dict[str, Any]]:
         return [row for row in self.of("phase") if not name or row["name"] == name]
@@ -37,7 +37,8 @@ class Heard:
         return [row["what"] for row in self.of("lifecycle")]
 
     def whole(self) -> bool:
-        return sorted(self.records) == list(range(len(self.records)))
+        known = self.records.copy()  # at once: requests go on adding to it
+        return sorted(known) == list(range(len(known)))
 
 
 class Collector:

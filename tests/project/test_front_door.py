@@ -14,7 +14,7 @@ LIMIT = 1024 * 1024
 
 def test_it_says_that_it_lives_and_can_work(web: str) -> None:
     assert httpx.get(f"{web}/healthz").json() == {"alive": True}
-    ready = httpx.get(f"{web}/readyz")
+    ready = httpx.get(f"{web}/readyz", timeout=30)
     assert (ready.status_code, ready.json()) == (200, {"database": True, "redis": True})
 
 
