@@ -2,20 +2,16 @@
 
 import os
 import shutil
-import socket
-import subprocess
-import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 import django
 import pytest
 
 from dashboard.project.embedded import Servers
+from tests.serving import serving
 
 pytest_plugins = ["tests.cast"]
 
@@ -29,6 +25,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("ROUNDWATCH_SECRET_KEY", "only-for-tests-" + "x" * 48)
     if not ("DATABASE_URL" in os.environ and "REDIS_URL" in os.environ):
         _start_servers(config)
+    else:  # no installation of this machine, whose static files may be those of another day
+        os.environ["ROUNDWATCH_DATA"] = str(Path(__file__).parent / "none")
     # pytest-django sets Django up only where its settings have been read.
     django.setup()
 
@@ -57,24 +55,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def web_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The base URL of a real uvicorn with the real ASGI application on the test database."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        log = tmp_path_factory.mktemp("web") / "web.log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "dashboard.project.serve", "--fd", str(listening.fileno())],
-                cwd=Path(__file__).resolve().parents[1],
-                env={**os.environ, "DATABASE_URL": _test_database_url(), "ROUNDWATCH_PUBLIC_URL": url},
-                pass_fds=[listening.fileno()],
-                stdout=output,
-                stderr=output,
-            )
-        try:
-            _wait_until_ready(url, process, log)
-            yield url
-        finally:
-            process.terminate()
-            process.wait(15)
+    with serving(tmp_path_factory.mktemp("web") / "web.log") as url:
+        yield url
 
 
 @pytest.fixture
@@ -101,23 +83,3 @@ def _wait_until_quiet() -> None:
             time.sleep(0.02)
             cursor.execute(busy)
             quiet = 0 if cursor.fetchone()[0] else quiet + 1
-
-
-def _test_database_url() -> str:
-    from django.db import connection
-
-    url = urlsplit(os.environ["DATABASE_URL"])
-    return urlunsplit(url._replace(path="/" + str(connection.settings_dict["NAME"])))
-
-
-def _wait_until_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 30
-    while True:
-        try:
-            urllib.request.urlopen(f"{url}/readyz", timeout=30).close()
-        except OSError:
-            assert process.poll() is None, f"the server ended: {log.read_text()}"
-            assert time.monotonic() < deadline, f"the server is not ready: {log.read_text()}"
-            time.sleep(0.05)
-        else:
-            return

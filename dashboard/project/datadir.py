@@ -54,6 +54,7 @@ class DataFolder:
         self.postgres = self.root / "postgres"
         self.sockets = self.root / "run"
         self.logs = self.root / "log"
+        self.static = self.root / "static"
         self.secret_key = self.root / "secret_key"
         self.token = self.root / "token"
 

@@ -66,7 +66,7 @@ class House:
         return units
 
     def preparation(self, answer: Path) -> Program:
-        """Return the program that migrates and writes the first team's token and a login link to `answer`."""
+        """Return the program that migrates, collects static files, and writes token and login link to `answer`."""
         return self.program("prepare", "manage.py", "prepare", "--answer", str(answer))
 
     def parts(self) -> list[Unit]:

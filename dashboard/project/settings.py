@@ -66,6 +66,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "heroicons",
     "ninja",
+    "servestatic",
     "allauth",
     "allauth.account",
     "allauth.mfa",
@@ -121,7 +122,16 @@ DATABASES["default"]["OPTIONS"]["pool"] = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = env.text("REDIS_URL", DATA.redis_url)
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
+# Holds only what allauth counts: tries to sign in, and one-time codes already used. Redis may be dead while people sign
+# in; Postgres would write a dozen rows for each guess of somebody who guesses passwords, beside what ingest writes. The
+# web server is one process, so its own memory holds all there is to count, for the minutes that counts live. Too few
+# entries would let a flood of addresses push out the counts of others: these are at most some 10 MB.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "OPTIONS": {"MAX_ENTRIES": 20_000},
+    }
+}
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
@@ -158,11 +168,23 @@ LANGUAGE_CODE = "en-gb"
 USE_I18N = False
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "dashboard/static"]
-# Straight from the apps and wheels: no build or copy step, and nothing stale after an update.
-SERVESTATIC_USE_FINDERS = True
+STATIC_ROOT = DATA.static
+# `up` collects before it serves. Without that (tests, a command before the first start), and to debug, files come
+# straight from the apps and wheels, looked up anew for each request.
+_collected = not DEBUG and (DATA.static / "staticfiles.json").exists()
+_storage = (
+    "dashboard.project.static.HashedFiles" if _collected else "django.contrib.staticfiles.storage.StaticFilesStorage"
+)
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": _storage},
+}
+SERVESTATIC_USE_MANIFEST = _collected
+SERVESTATIC_USE_FINDERS = SERVESTATIC_AUTOREFRESH = not _collected
 SERVESTATIC_USE_STATIC_ROOT = False
+SERVESTATIC_KEEP_ONLY_HASHED_FILES = True
 SERVESTATIC_ALLOW_ALL_ORIGINS = False
-SERVESTATIC_MAX_AGE = 0
+SERVESTATIC_MAX_AGE = 0  # of a file whose name does not tell its content
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

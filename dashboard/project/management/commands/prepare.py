@@ -1,4 +1,4 @@
-"""`manage.py prepare`: brings the database up to date and makes sure that a first team can be entered."""
+"""`manage.py prepare`: brings database and static files up to date, and makes sure that a team can be entered."""
 
 import json
 from pathlib import Path
@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from dashboard.project.datadir import write_private
+from dashboard.project.static import collect
 from dashboard.teams import login_links
 from dashboard.teams.teams import ensure_first_team
 
@@ -19,14 +20,14 @@ from dashboard.teams.teams import ensure_first_team
 class Command(BaseCommand):
     """Writes {"token", "login_url"} to a file with mode 0600."""
 
-    help = "Migrate, make the first team where there is none, and write its token and a login link to a file."
+    help = "Migrate, collect static files, make a first team, and write its token and a login link to a file."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Take the file to write."""
         parser.add_argument("--answer", type=Path, required=True)
 
     def handle(self, *args: Any, answer: Path, **options: Any) -> None:
-        """Do all three, or say in one sentence why not."""
+        """Do all of it, or say in one sentence why not."""
         try:
             # Past the pool, which would try again and again and then not say why.
             psycopg.connect(**connection.get_connection_params()).close()
@@ -35,6 +36,10 @@ class Command(BaseCommand):
             raise CommandError(f"The database does not answer: {reason}") from None
         if _is_behind():
             call_command("migrate", interactive=False, verbosity=0)
+        try:
+            collect(settings.DATA.static)
+        except OSError as problem:
+            raise CommandError(f"Cannot write static files to {settings.DATA.static}: {problem.strerror}.") from None
         kept = settings.DATA.token
         known = kept.read_text().strip() if kept.exists() else ""
         _, user, token = ensure_first_team(known)
