@@ -77,7 +77,7 @@ class Hub:
         entries = [entry for entry in entries if entry.position <= handed_on]
         last = entries[-1].position if entries else hello.last
         first = encode(merge([self.comparison.state, *(e.part for e in entries)]), Cursor(epoch or 0, hello.last, last))
-        viewer.welcome(first, epoch, time.monotonic())
+        viewer.welcome(first, time.monotonic(), in_step=epoch is not None)
 
     def base_for(self, viewer: Viewer) -> str:
         """Text of what a viewer's picture is now based on, or "" where that cannot be said at this moment."""
@@ -121,7 +121,7 @@ class Hub:
         self._next_beat = max(self._next_beat, time.monotonic()) + _BEAT_S
         pending, self._pending = self._pending, []
         part, numbers = merge([part for part, _ in pending]), each_union(*(numbers for _, numbers in pending))
-        self.window.add(part, numbers, self.follower.position)
+        self.window.add(part, numbers, epoch=self.follower.epoch, last=self.follower.position)
         places = [viewer.place for viewer in self.viewers if viewer.place is not None]
         self.window.forget_until(min(places, default=self.window.newest))
         for viewer in self.viewers:
@@ -135,7 +135,7 @@ class Hub:
     def _lose_unsure(self) -> None:
         """Redis is back: those who joined without it begin anew, in step with the feed."""
         for viewer in self.viewers:
-            if viewer.standing and viewer.epoch is None:
+            if viewer.standing and not viewer.in_step:
                 viewer.lose()
 
     async def _compare(self) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from dashboard.live.numbers import Numbers
 from dashboard.live.window import Window
-from ingest.feed.frames import Cursor, encode_resync
+from ingest.feed.frames import encode_resync
 
 MAX_UNDRAWN = 2
 
@@ -27,13 +27,14 @@ class RunGoneError(Exception):
 class Viewer:
     """A place in a window instead of a queue: a slow viewer costs no memory, and is sent less.
 
-    `place` is None while it has no picture to add to; `epoch` is None while its picture is not known to agree with
-    the feed, because Redis was away. `sent` and `drawn` count binary messages since the socket opened.
+    `place` is None while it has no picture to add to; it is not `in_step` while its picture is not known to agree
+    with the feed, because Redis was away when it came. `sent` and `drawn` count binary messages since the socket
+    opened.
     """
 
     window: Window
     place: int | None = None
-    epoch: int | None = None
+    in_step: bool = False
     sent: int = 0
     drawn: int = 0
     joined_at: float = 0.0
@@ -48,9 +49,9 @@ class Viewer:
         self.place, self._joining, self._lost, self._first = self.window.newest, True, False, b""
         self.drawn = self.sent  # what it was sent before belongs to a picture that is no more
 
-    def welcome(self, first: bytes, epoch: int | None, now: float) -> None:
+    def welcome(self, first: bytes, now: float, *, in_step: bool) -> None:
         """It is sent `first`, then what comes."""
-        self._first, self.epoch, self._joining, self.joined_at = first, epoch, False, now
+        self._first, self.in_step, self._joining, self.joined_at = first, in_step, False, now
         self.wake()
 
     def lose(self) -> None:
@@ -101,7 +102,7 @@ class Viewer:
             self.lose()
         if self._lost:
             self._lost = False
-            return encode_resync(Cursor(self.epoch or 0))
+            return encode_resync()
         if self.place is None or self._joining:
             return b""
         if self._first:
@@ -109,6 +110,6 @@ class Viewer:
             return message
         if self.place == self.window.newest:
             return b""
-        message = self.window.after(self.place, self.epoch or 0)
+        message = self.window.after(self.place, in_step=self.in_step)
         self.place = self.window.newest
         return message

@@ -14,10 +14,11 @@ MAX_BYTES = 2 << 20
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Entries that came within one beat of the feed, merged; `last` is the feed's position after them."""
+    """Entries that came within one beat of the feed, merged; `epoch` and `last` say where the feed stood after them."""
 
     part: Part
     numbers: Numbers
+    epoch: int
     last: int
     size: int
 
@@ -29,11 +30,11 @@ class Window:
     newest: int = 0
     _blocks: deque[Block] = field(default_factory=deque)
     _bytes: int = 0
-    _encoded: dict[tuple[int, int], bytes] = field(default_factory=dict)
+    _encoded: dict[tuple[int, bool], bytes] = field(default_factory=dict)
 
-    def add(self, part: Part, numbers: Numbers, last: int) -> None:
+    def add(self, part: Part, numbers: Numbers, *, epoch: int, last: int) -> None:
         """Append a block; the oldest leave when there are too many or they are too large."""
-        block = Block(part, numbers, last, weight(part))
+        block = Block(part, numbers, epoch, last, weight(part))
         self._blocks.append(block)
         self._bytes += block.size
         self.newest += 1
@@ -50,12 +51,15 @@ class Window:
         """Whether everything after `place` is still here."""
         return place >= self._oldest - 1
 
-    def after(self, place: int, epoch: int) -> bytes:
-        """Everything after `place` as one message, encoded once for all viewers that stand there."""
-        key = (place, epoch)
+    def after(self, place: int, *, in_step: bool) -> bytes:
+        """Everything after `place` as one message, encoded once for all viewers that stand there.
+
+        It carries the feed's cursor for those who are `in_step` with the feed, and none for the others.
+        """
+        key = (place, in_step)
         if key not in self._encoded:
             blocks = self._since(place)
-            cursor = Cursor(epoch, blocks[0].last, blocks[-1].last)
+            cursor = Cursor(blocks[-1].epoch, blocks[0].last, blocks[-1].last) if in_step else Cursor()
             message = encode(merge([block.part for block in blocks]), cursor)
             if sum(map(len, self._encoded.values())) + len(message) > MAX_BYTES:
                 return message

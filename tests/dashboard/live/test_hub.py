@@ -160,7 +160,7 @@ async def test_a_viewer_that_comes_while_redis_is_dead_is_brought_into_step_with
         valkey.start()
         after = await published(stage, 2)
         await until(lambda: watcher.resyncs >= 1 and set(watcher.spans) == shown(before, spans, after))
-        assert watcher.cursor[0] > 0
+        await until(lambda: watcher.cursor[0] > 0)
 
 
 async def test_an_entry_that_is_no_frame_costs_a_snapshot(stage: Stage, valkey: OwnValkey) -> None:
@@ -220,7 +220,7 @@ async def test_viewers_at_the_same_place_share_the_same_bytes(stage: Stage, valk
         place = one.hub.window.newest
         await published(stage, 5)
         await until(lambda: one.hub.window.newest > place)
-        assert one.hub.window.after(place, 1) is one.hub.window.after(place, 1)
+        assert one.hub.window.after(place, in_step=True) is one.hub.window.after(place, in_step=True)
 
 
 async def test_a_base_is_said_only_for_what_was_sent(stage: Stage, valkey: OwnValkey) -> None:
