@@ -23,7 +23,8 @@ from ingest.queries.one_snapshot import one_snapshot
 MOST_MISSING = 50_000
 _ROUNDS = 256
 _FINDINGS = 200
-# Viewers hold samples of the last 20 minutes; older ones come with the history that they ask for.
+# Samples that the feed did not tell are looked for this far back, as far as a snapshot goes: older ones come with the
+# history that a viewer asks for.
 _SAMPLES_NS = 20 * 60 * 10**9
 
 

@@ -3,7 +3,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { FLAG } from "../../dashboard/live/static/live/js/frames.js";
-import { Store } from "../../dashboard/live/static/live/js/store.js";
+import { Marks } from "../../dashboard/live/static/live/js/marks.js";
+import { resample } from "../../dashboard/live/static/live/js/resample.js";
+import { Rounds } from "../../dashboard/live/static/live/js/rounds.js";
+import { Samples } from "../../dashboard/live/static/live/js/samples.js";
+import { GAP_LIMIT, Store } from "../../dashboard/live/static/live/js/store.js";
 import { beats, findings, gaps, message, meta, opens, random, samples, spans, steps } from "./frames_of.mjs";
 
 const SECOND = 1_000_000;
@@ -133,4 +137,70 @@ test("beyond its limit the store forgets the oldest, in every lane, and stays wi
   const newest = Math.max(...[...store.lanes.values()].map((lane) => Math.max(...lane.spans.id.subarray(0, lane.spans.count))));
   assert.equal(newest, 5999);
   assert.ok(store.total > 1500);
+});
+
+test("readings that are old grow thinner, with their peaks, joined as before and over the whole run", () => {
+  const kept = new Samples(1000);
+  const rows = Array.from({ length: 9000 }, (_, i) => ({ time: i * 1000, series: 1, value: i === 4321 ? 99 : i % 7 }));
+  for (let i = 0; i < rows.length; i += 10) kept.apply(message(samples(rows.slice(i, i + 10)))[0], 1_790_000_000_000_000_000n);
+  const line = kept.lines.get(1);
+  assert.ok(line.count <= 1000 && line.count > 500, `${line.count} readings`);
+  assert.equal(kept.peak([1]), 99);
+  assert.deepEqual([...line.times.subarray(line.count - 200, line.count)], rows.slice(-200).map((row) => row.time * 1000), "the newest as they came");
+  assert.ok(line.times[0] < 50e6 && line.times.subarray(0, line.count).every((time, i, all) => !i || time > all[i - 1]));
+  const drawn = [...resample(line, 100e6, 10e6, 880, 1.5e6)];
+  assert.ok(drawn.every(Number.isFinite), "no holes where only thinning took readings away");
+});
+
+test("a silence stays a hole as long as its readings are whole", () => {
+  const kept = new Samples();
+  kept.apply(message(samples([0, 1, 2, 90, 91].map((time) => ({ time, series: 1, value: 1 }))))[0], 1_790_000_000_000_000_000n);
+  assert.ok(Number.isNaN(resample(kept.lines.get(1), 0, 10_000, 5, 5000)[3]));
+});
+
+test("many series share what one page may hold", () => {
+  const kept = new Samples(10_000);
+  for (let time = 0; time < 900; time += 1) {
+    kept.apply(message(samples(Array.from({ length: 20 }, (_, series) => ({ time, series, value: 1 }))))[0], 1_790_000_000_000_000_000n);
+  }
+  const held = [...kept.lines.values()].reduce((sum, line) => sum + line.count, 0);
+  assert.ok(held <= 10_000 && held > 5000, `${held} readings`);
+});
+
+test("of very many rounds the newest stay, replays of those that left go with them", () => {
+  const kept = new Rounds(100);
+  const put = (index, generation = 0, flags = 1) => kept.apply(message(steps([{ begin: index * 10, end: index * 10 + 5, index, generation, flags, kinds: NO_KINDS }]))[0], 1_790_000_000_000_000_000n);
+  for (let index = 0; index < 1000; index++) {
+    put(index, 0);
+    put(index, 1, index < 998 ? 1 : 0);
+    assert.ok(kept.list().length <= 100 && kept.older.length <= 100);
+  }
+  assert.deepEqual([kept.newest.index, kept.newestClosed.index, kept.get(0)], [999, 997, null]);
+  assert.deepEqual(kept.list().map((round) => round.index), Array.from({ length: kept.list().length }, (_, i) => 1000 - kept.list().length + i));
+  assert.equal(kept.older.length, kept.list().length);
+});
+
+test("rounds stand in order of their number however they come", () => {
+  const kept = new Rounds();
+  for (const index of [4, 1, 3, 1, 2, 4]) kept.apply(message(steps([{ begin: index, index, flags: 1, kinds: NO_KINDS }]))[0], 1_790_000_000_000_000_000n);
+  assert.deepEqual(kept.list().map((round) => round.index), [1, 2, 3, 4]);
+});
+
+test("of very many findings the resolved leave first, and their marks with them", () => {
+  const marks = new Marks(50);
+  for (let i = 0; i < 500; i++) marks.put({ id: `f${i}`, state: i ? "resolved" : "open", rounds: [i], spans: [[0, i, 0, i]] }, new Map());
+  assert.ok(marks.findings.size <= 50 && marks.byPhase.size === marks.findings.size);
+  assert.deepEqual([marks.ofRound(0).length, marks.ofRound(1).length, marks.ofRound(499).length], [1, 0, 1]);
+  assert.deepEqual([marks.has(0, 1), marks.has(0, 499)], [false, true]);
+});
+
+test("lost records are forgotten with the spans around them, and beyond a number", () => {
+  const store = new Store(2000);
+  const lost = (begin) => ({ begin, end: begin + 1, count: 1, lane: 0, attempt: 0 });
+  store.apply(message(gaps([lost(1), lost(5000)])));
+  store.apply(message(spans(Array.from({ length: 4000 }, (_, i) => ({ ...one, start: i, duration: 1, id: i })))));
+  assert.deepEqual(store.lane(0).gaps.map((gap) => gap.begin + Number(store.origin - 1_790_000_000_000_000_000n)), [5_000_000]);
+  store.apply(message(gaps(Array.from({ length: GAP_LIMIT * 2 }, (_, i) => lost(6000 + i * 2)))));
+  assert.ok(store.lane(0).gaps.length <= GAP_LIMIT);
+  assert.equal(store.lane(0).gaps.at(-1).begin, (6000 + (GAP_LIMIT * 2 - 1) * 2) * 1000);
 });

@@ -2,17 +2,23 @@
 
 import { FLAG } from "./frames.js";
 
+export const FINDING_LIMIT = 2000;
+const NONE = [];
+
 const keyOf = (attempt, id) => attempt * 0x100000000 + id;
 
 export class Marks {
-  constructor() {
+  constructor(limit = FINDING_LIMIT) {
+    this.limit = limit;
     this.findings = new Map();
     this.byPhase = new Map();
+    this.byRound = null;
   }
 
   /** Takes a finding, new or changed, and marks its phases wherever they are already known. */
   put(finding, lanes) {
     this.findings.set(finding.id, finding);
+    this.byRound = null;
     for (const [attempt, id, laneIndex] of finding.spans ?? []) {
       this.byPhase.set(keyOf(attempt, id), { finding: finding.id, lane: laneIndex });
       const lane = lanes.get(laneIndex);
@@ -20,6 +26,15 @@ export class Marks {
       if (index >= 0) lane.spans.flags[index] |= FLAG.SLOW;
       for (const open of lane?.open ?? []) if (open.id === id && open.attempt === attempt) open.flags |= FLAG.SLOW;
     }
+    if (this.findings.size > this.limit) this.#forget();
+  }
+
+  /** Lets the oldest tenth go, those that are resolved first. */
+  #forget() {
+    const all = [...this.findings.values()];
+    const leaving = [...all.filter((finding) => finding.state !== "open"), ...this.open].slice(0, Math.ceil(this.limit / 10));
+    for (const { id } of leaving) this.findings.delete(id);
+    for (const [key, mark] of this.byPhase) if (!this.findings.has(mark.finding)) this.byPhase.delete(key);
   }
 
   has(attempt, id) {
@@ -40,7 +55,16 @@ export class Marks {
   }
 
   ofRound(round) {
-    return [...this.findings.values()].filter((finding) => (finding.rounds ?? []).includes(round));
+    this.byRound ??= this.#sorted();
+    return this.byRound.get(round) ?? NONE;
+  }
+
+  #sorted() {
+    const found = new Map();
+    for (const finding of this.findings.values()) {
+      for (const round of finding.rounds ?? []) found.set(round, [...(found.get(round) ?? []), finding]);
+    }
+    return found;
   }
 
   get open() {

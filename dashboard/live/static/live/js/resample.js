@@ -7,7 +7,7 @@ export function resample(line, from, step, count, gap, out = new Float64Array(co
   for (let i = 0; i < count; i++) {
     const time = from + i * step;
     while (at + 1 < line.count && times[at + 1] <= time) at += 1;
-    out[i] = between(times, values, at, line.count, time, gap);
+    out[i] = between(times, values, at, line.count, time, line.reach(at, gap));
   }
   return out;
 }

@@ -3,11 +3,16 @@
 import { KINDS, STEP_FLAG, relative } from "./frames.js";
 import { median } from "./arithmetic.js";
 
+// A run of steps may have millions of rounds; the strip shows some hundreds, and figures speak of those that are here.
+export const ROUND_LIMIT = 20_000;
+
 export class Rounds {
-  constructor() {
+  constructor(limit = ROUND_LIMIT) {
+    this.limit = limit;
     this.byIndex = new Map();
     this.older = [];
-    this.ordered = null;
+    this.ordered = [];
+    this.ended = null;
   }
 
   apply(frame, origin) {
@@ -27,21 +32,38 @@ export class Rounds {
         trainers: c.trainers[i],
       });
     }
-    this.ordered = null;
+    this.ended = null;
+    if (this.ordered.length > this.limit) this.#forget();
   }
 
   #put(round) {
     const known = this.byIndex.get(round.index);
-    if (known && known.generation > round.generation) this.#keepOlder(round);
-    else {
-      if (known && known.generation < round.generation) this.#keepOlder(known);
-      this.byIndex.set(round.index, round);
-    }
+    if (known && known.generation > round.generation) return this.#keepOlder(round);
+    if (known && known.generation < round.generation) this.#keepOlder(known);
+    this.byIndex.set(round.index, round);
+    return this.#place(round);
+  }
+
+  /** Rounds come in order but for a few, so that nothing is sorted. */
+  #place(round) {
+    const { ordered } = this;
+    let at = ordered.length;
+    while (at > 0 && ordered[at - 1].index > round.index) at -= 1;
+    if (at > 0 && ordered[at - 1].index === round.index) ordered[at - 1] = round;
+    else ordered.splice(at, 0, round);
   }
 
   #keepOlder(round) {
     this.older = this.older.filter((other) => other.index !== round.index || other.generation !== round.generation);
     this.older.push(round);
+    if (this.older.length > this.limit) this.older.shift();
+  }
+
+  /** Lets the oldest go: a tenth more than must, so that it is seldom done. */
+  #forget() {
+    const gone = this.ordered.splice(0, this.ordered.length - Math.floor(this.limit * 0.9));
+    for (const { index } of gone) this.byIndex.delete(index);
+    this.older = this.older.filter((round) => this.byIndex.has(round.index));
   }
 
   get(index) {
@@ -55,16 +77,16 @@ export class Rounds {
 
   /** Newest generations by index. */
   list() {
-    this.ordered ??= [...this.byIndex.values()].sort((a, b) => a.index - b.index);
     return this.ordered;
   }
 
   closed() {
-    return this.list().filter((round) => round.closed);
+    this.ended ??= this.ordered.filter((round) => round.closed);
+    return this.ended;
   }
 
   get newest() {
-    return this.list().at(-1) ?? null;
+    return this.ordered.at(-1) ?? null;
   }
 
   get newestClosed() {
@@ -73,7 +95,7 @@ export class Rounds {
 
   /** The round under a time, else the last that began before it. */
   at(time) {
-    return this.list().findLast((round) => round.begin <= time) ?? null;
+    return this.ordered.findLast((round) => round.begin <= time) ?? null;
   }
 
   /** Median wall time (ns) of the last `count` closed rounds; NaN without one. */

@@ -9,6 +9,7 @@ import { LaneSpans } from "./spans.js";
 
 export const SPAN_LIMIT = 1_000_000;
 export const STALE_NS = 10e9;
+export const GAP_LIMIT = 2000;
 
 class Lane {
   constructor(index) {
@@ -133,6 +134,7 @@ export class Store {
       const lane = this.lane(c.lane[i]);
       const gap = { begin: begin[i], end: end[i], count: c.count[i], attempt: c.attempt[i] };
       if (!lane.gaps.some((known) => known.begin === gap.begin && known.attempt === gap.attempt)) lane.gaps.push(gap);
+      if (lane.gaps.length > GAP_LIMIT) lane.gaps = lane.gaps.sort((a, b) => a.begin - b.begin).slice(GAP_LIMIT / 10);
     }
   }
 
@@ -178,7 +180,9 @@ export class Store {
     const cut = starts[Math.floor(starts.length / 10)];
     this.seen = new Seen(1 << Math.ceil(Math.log2(this.limit * 2)));
     this.total = 0;
-    for (const { spans } of this.lanes.values()) {
+    for (const lane of this.lanes.values()) {
+      const { spans } = lane;
+      lane.gaps = lane.gaps.filter((gap) => !(gap.end < cut));
       spans.dropBefore(cut);
       this.total += spans.count;
       for (let i = 0; i < spans.count; i++) this.seen.add(spans.attempt[i], spans.id[i]);
