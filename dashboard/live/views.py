@@ -18,6 +18,7 @@ from ingest.models import Run
 from ingest.queries.live import Window
 from ingest.queries.live_phase import PhaseDetail, phase_detail
 from ingest.queries.one_snapshot import one_snapshot
+from ingest.queries.run_list import MUCH_WAITING
 
 _LARGEST = (1 << 62) - 1
 DataView = Callable[[HttpRequest, Run], Coroutine[Any, Any, HttpResponseBase]]
@@ -31,7 +32,7 @@ class BadQueryError(Exception):
 @login_required
 def page(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """The live page; everything on it comes from the snapshot and the socket."""
-    return render(request, "live/run.html", {"run": run_for(request.user, run_id)})
+    return render(request, "live/run.html", {"run": run_for(request.user, run_id), "much_waiting": MUCH_WAITING})
 
 
 def data_view(view: DataView) -> Callable[[HttpRequest, UUID], Coroutine[Any, Any, HttpResponseBase]]:

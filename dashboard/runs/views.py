@@ -18,9 +18,6 @@ from dashboard.teams.sign_in import signed_in
 from ingest.queries import run_list as queries
 from roundwatch.wire import KINDS
 
-# From this share on the figure is amber: the bound above which communication speaks against an architecture.
-_MUCH_WAITING = 0.30
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -76,7 +73,7 @@ def _line(row: queries.RunRow) -> Line:
         curve=pictures.curve(row.rounds, row.flagged),
         bar=pictures.bar(row.kind_shares),
         finding=words.findings(row),
-        waits_much=(row.waiting_share or 0) >= _MUCH_WAITING,
+        waits_much=(row.waiting_share or 0) >= queries.MUCH_WAITING,
         href=reverse("live:run", args=[row.run.pk]),
     )
 

@@ -18,6 +18,8 @@ from roundwatch.wire import KINDS
 
 # Figures of a row speak of this many newest rounds: more would make the list as slow as its longest run.
 RECENT_ROUNDS = 40
+# From this share of waiting on a figure is amber: the bound above which communication speaks against an architecture.
+MUCH_WAITING = 0.30
 _NEWEST_FINDINGS = 20
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -63,7 +63,7 @@ test("key figures carry value, denominator and number of rounds", () => {
     beats([0, 1, 2].map((index) => ({ heard: 20 * S, number: 5, error_us: 2000, lane: index, attempt: index, state: 0 }))),
     opens([{ lane: 0, attempt: 0, id: 9999, start: 19 * S, phase: 2, round: 0, progress: NaN }]),
   );
-  const [round, time, waiting, longest, memory, data] = figures(made, 21e9);
+  const [round, time, waiting, longest, memory, data] = figures(made, 21e9, 0.3);
   assert.deepEqual([round.value, round.detail], ["0", "of 20 · 1 of 2 in encode"]);
   assert.equal(time.value, "20.0\u00a0s");
   assert.match(time.definition, /1 closed round\./);
@@ -73,15 +73,24 @@ test("key figures carry value, denominator and number of rounds", () => {
   assert.deepEqual([data.value, data.detail], ["3 of 3", "0 dropped · 1.0\u00a0s old · ± 2.0\u00a0ms"]);
 });
 
+test("waiting needs a look from the share on that the server names, as in the list of runs", () => {
+  const tone = (waiting, much) => {
+    const made = new Store();
+    made.apply(message(META, steps([{ begin: 0, end: 20 * S, index: 0, flags: 1, waiting, trainers: 2, kinds: NONE }])));
+    return figures(made, 21e9, much)[2].tone;
+  };
+  assert.deepEqual([tone(0.25, 0.25), tone(0.24, 0.25), tone(0.4, 0.5)], ["warn", "", ""]);
+});
+
 test("the phase of a finding is what was waited for longest", () => {
   const made = store(findings([{ id: "f", kind: "straggler", state: "open", phase: "encode", workers: ["b"], rounds: [0], spans: [] }]));
-  const longest = figures(made, 21e9)[3];
+  const longest = figures(made, 21e9, 0.3)[3];
   assert.deepEqual([longest.value, longest.detail, longest.tone], ["encode", "b", "warn"]);
 });
 
 test("silent workers are missed, ended ones are not", () => {
   const made = store(beats([{ heard: 20 * S, number: 1, error_us: NaN, lane: 0, attempt: 0 }, { heard: 1 * S, number: 1, error_us: NaN, lane: 1, attempt: 1 }]), meta({ lanes: [{ lane: 2, state: "finished" }] }));
-  const data = figures(made, 25e9)[5];
+  const data = figures(made, 25e9, 0.3)[5];
   assert.deepEqual([data.value, data.tone], ["1 of 2", "warn"]);
 });
 

@@ -45,14 +45,14 @@ function timeFigure(store) {
   };
 }
 
-function waitingFigure(store) {
+function waitingFigure(store, much) {
   const judged = store.rounds.closed().filter((round) => Number.isFinite(round.waiting));
   const last = judged.at(-1);
   const before = judged.slice(-1 - BEFORE, -1);
   const detail = last ? [`of round ${last.index}`, before.length ? `${share(mean(before.map((round) => round.waiting)))} before` : ""] : [];
   return {
     label: "GPU waiting", value: last ? share(last.waiting) : "–", detail: detail.filter(Boolean).join(" · "),
-    tone: last && last.waiting > 0.5 ? "warn" : "",
+    tone: last && last.waiting >= much ? "warn" : "",
     definition: `The part of a round in which a trainer is in no compute phase: wall time less the union of its compute phases, over the wall time. The mean of ${plural(last?.trainers ?? 0, "trainer")} in the last closed round; before it, the mean of ${plural(before.length, "round")}.`,
   };
 }
@@ -103,7 +103,10 @@ function dataFigure(store, now) {
   };
 }
 
-/** All figures, each {label, value, detail, tone, definition}; `now` in ns since the store's origin. */
-export function figures(store, now) {
-  return [roundFigure(store), timeFigure(store), waitingFigure(store), longestFigure(store), memoryFigure(store), dataFigure(store, now)];
+/**
+ * All figures, each {label, value, detail, tone, definition}; `now` in ns since the store's origin, `much` the share of
+ * waiting from which on it needs a look.
+ */
+export function figures(store, now, much) {
+  return [roundFigure(store), timeFigure(store), waitingFigure(store, much), longestFigure(store), memoryFigure(store), dataFigure(store, now)];
 }

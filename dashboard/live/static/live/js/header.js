@@ -31,12 +31,12 @@ class Figure {
 }
 
 export class Header {
-  constructor({ figures: container, state, facts }) {
-    Object.assign(this, { container, state, facts, shown: [] });
+  constructor({ root, figures: container, state, facts }) {
+    Object.assign(this, { much: Number(root.dataset.waitingWarn), container, state, facts, shown: [] });
   }
 
   draw(store, now) {
-    const found = figures(store, now);
+    const found = figures(store, now, this.much);
     while (this.shown.length < found.length) this.shown.push(new Figure(this.shown.length));
     found.forEach((figure, i) => this.shown[i].say(figure));
     if (this.container.children.length !== found.length) fill(this.container, ...this.shown.map((one) => one.element));
