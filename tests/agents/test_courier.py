@@ -1,6 +1,7 @@
 """What the courier does about each answer of the server: nothing is lost, and one bad record stops no other."""
 
 import json
+import shutil
 import socket
 import ssl
 import threading
@@ -248,6 +249,19 @@ def test_a_record_of_a_sort_that_is_not_known_is_a_counted_drop(shelf: Shelf, co
     shelf.stream.insert([shelf.record(99)])
     shelf.send()
     assert [drop["number"] for drop in heard(collector).of("drop")] == [1]
+
+
+def test_a_spool_that_is_removed_meanwhile_is_a_counted_gap_and_no_end(
+    shelf: Shelf, collector: Collector, tmp_path: Path
+) -> None:
+    shelf.events(10_000)
+    shutil.rmtree(tmp_path)
+    shelf.send()
+    shelf.events(3_000)
+    shelf.send()
+    assert heard(collector).whole()
+    assert heard(collector).of("drop")
+    assert len(heard(collector).of("event")) >= 3_000
 
 
 def test_a_certificate_that_nobody_vouches_for_is_not_accepted(tmp_path: Path) -> None:

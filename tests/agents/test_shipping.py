@@ -410,26 +410,21 @@ def test_without_tmpfs_everything_arrives_through_private_memory(site: Site, col
 def test_a_ring_that_makes_no_sense_is_set_aside_and_stops_nobody(site: Site, collector: Collector) -> None:
     site.destination.prepare()
     (site.rings / "nonsense.ring").write_bytes(b"nonsense" * 10_000)
+    (site.rings / "short.ring").write_bytes(b"n")
     (site.rings / "dead.new").write_bytes(b"")
     site.shipper()
     site.run(TRAINING)
     assert finish_data(collector)["state"] == "finished"
-    until(lambda: sorted(path.name for path in site.rings.iterdir()) == ["nonsense.bad"], "the rest is tidied up")
+    left = ["nonsense.bad", "short.bad"]
+    until(lambda: sorted(path.name for path in site.rings.iterdir()) == left, "the rest is tidied up")
 
 
-def test_the_stream_of_a_deleted_run_is_dropped_and_its_training_goes_on(site: Site, collector: Collector) -> None:
-    site.shipper()
-    training = site.python("""
-import itertools, roundwatch
-run = roundwatch.init("p")
-for index in itertools.count():
-    with run.round(index), run.phase("train"):
-        pass
-    if index == 50_000:
-        print("went on", flush=True)
+def test_a_shipper_whose_courier_fails_again_and_again_ends_and_says_so(site: Site) -> None:
+    shipper = site.python("""
+import sys
+from roundwatch import courier, preparing, shipper
+courier.LONGEST_PAUSE_S = 0.001
+preparing.Preparer.hello = lambda self: 1 / 0
+sys.exit(shipper.main(["--stay"]))
 """)
-    stream = until(lambda: [k for k, heard in collector.streams.items() if heard.phases()], "it is heard")[0]
-    collector.deleted.add(stream)
-    assert training.stdout is not None
-    assert training.stdout.readline() == "went on\n"
-    until(lambda: not (site.folder / stream).exists(), "nothing of it is kept")
+    assert shipper.wait(20) == 1

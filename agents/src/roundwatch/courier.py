@@ -18,6 +18,7 @@ PERIOD_S = 0.2
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 2.0
 REFUSED_PAUSE_S = 30.0
 MAX_RETRY_AFTER_S = 300.0
+MAX_SURPRISES = 20
 FAILURES = (OSError, http.client.HTTPException, ValueError)
 
 
@@ -32,15 +33,22 @@ class Courier:
         self._met = False
         self.trouble = ""  # why the last request did not succeed
         self.hopeless = False  # whether trying again will not help by itself
+        self.broken = False  # whether `run` has given up: a new process may do better
 
     def run(self) -> None:
-        """Sends until `stop` is called."""
+        """Sends until `stop` is called, or until it failed again and again in a way that is not provided for."""
+        surprises = 0
         while not self._halt.is_set():
             try:
                 pause = self.step()
+                surprises = 0
             except Exception as error:
                 logger.exception("sending failed in a way that is not provided for")
                 pause = self._failed(repr(error))
+                surprises += 1
+            if surprises >= MAX_SURPRISES:
+                self.broken = True
+                return
             if self._failures:
                 self._halt.wait(pause)  # no news shortens the wait after a failure
             elif pause:

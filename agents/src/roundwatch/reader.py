@@ -3,6 +3,7 @@
 import json
 import mmap
 import os
+import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,7 +40,10 @@ class RingReader:
         self._hole: tuple[int, int, int, int] = (-1, 0, 0, -1)  # number, since, polls, highest
 
     def _check(self) -> tuple[Sizes, bytes]:
-        magic, count, heap, names, length = layout.HEADER.unpack_from(self._memory)
+        try:
+            magic, count, heap, names, length = layout.HEADER.unpack_from(self._memory)
+        except struct.error as error:
+            raise ValueError(f"{self.path} is cut off") from error
         sizes = Sizes(count, heap, names)
         if magic != layout.MAGIC or sizes.total != len(self._memory) or count & (count - 1):
             raise ValueError(f"{self.path} is no ring")

@@ -23,6 +23,7 @@ logger = logging.getLogger("roundwatch")
 LOCK_TRIES = 20
 TRY_AGAIN_S = 0.1
 LOG_BYTES = 256 << 10
+BROKEN = 1
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def serve(destination: Destination, *, stays: bool, waits: bool, linger_s: float = LINGER_S) -> int:
-    """Runs a shipper until SIGTERM, or until nobody writes any more. Returns the exit code.
+    """Runs a shipper until SIGTERM, or until nobody writes any more. Returns the exit code: 1 where it could not go on.
 
     `stays`: it goes on with nobody to serve. `waits`: while another shipper serves this destination it waits for its
     turn; otherwise it leaves at once.
@@ -53,7 +54,8 @@ def serve(destination: Destination, *, stays: bool, waits: bool, linger_s: float
     fd = os.open(destination.folder / launch.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         while _lock(fd, stop, waits=waits):
-            Shipper(destination, stop, stays=stays, linger_s=linger_s).run()
+            if not Shipper(destination, stop, stays=stays, linger_s=linger_s).run():
+                return BROKEN
             locks.drop(fd)
             # A writer that saw the lock held has its ring in place, and nobody else will serve it.
             if stop.is_set() or not any(destination.rings.glob("*.ring")):

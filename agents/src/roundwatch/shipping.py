@@ -26,7 +26,7 @@ LAST_SEND_S = 3.0
 
 
 class Shipper:
-    """Everything of one destination. `run` returns when `stop` is set, or when it has nobody left to serve."""
+    """Everything of one destination."""
 
     def __init__(
         self, destination: Destination, stop: threading.Event, *, stays: bool = False, linger_s: float = LINGER_S
@@ -42,8 +42,11 @@ class Shipper:
             preparer = Preparer(self._spool, self._clock, identity.machine(), self._boot, self._writers.progress)
             self._courier = Courier(Post(destination.url, destination.token), preparer, self._clock)
 
-    def run(self) -> None:
-        """Serves until it is told to stop, or until nobody has written for the time it lingers."""
+    def run(self) -> bool:
+        """Serves until it is told to stop, or until nobody has written for the time it lingers.
+
+        False where it ends because its courier is broken: what waits stays for the next shipper.
+        """
         with self._spool.lock:
             self._writers.take_up()
         host = readings.host_stream(self._spool, self._boot)
@@ -57,10 +60,15 @@ class Shipper:
         finally:
             loop.stop()
             self._close(host.id, sender)
+        return not self._broken
+
+    @property
+    def _broken(self) -> bool:
+        return self._courier is not None and self._courier.broken
 
     def _serve(self) -> None:
         busy = synced = time.monotonic()
-        while not self._stop.is_set():
+        while not self._stop.is_set() and not self._broken:
             self._look()
             now = time.monotonic()
             if now - synced >= SYNC_S:

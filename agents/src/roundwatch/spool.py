@@ -47,7 +47,7 @@ class Spool:
                 continue
             try:
                 stream, at = found(folder, *rings.get(folder.name, (0, 0)))
-            except (OSError, ValueError, KeyError, TypeError) as error:
+            except Exception as error:  # noqa: BLE001 - whatever lies there, the rest is served
                 self._set_aside(folder, error)
                 continue
             self.streams[stream.id] = stream

@@ -100,8 +100,7 @@ class Writers:
             except FileNotFoundError:  # a ring in the memory of a process that is gone
                 path.unlink(missing_ok=True)
             except (OSError, ValueError) as error:
-                logger.warning("%s is set aside: %r", path, error)
-                path.rename(path.with_suffix(".bad"))
+                set_aside(path, error)
         return found
 
     def _names(self) -> list[str]:
@@ -120,9 +119,8 @@ class Writers:
                 stream = self._spool.add(name, _said(reader.said, self._boot))
             self.all[name] = Writer(reader, stream)
         except (KeyError, TypeError, AttributeError) as error:
-            logger.warning("%s is set aside: %r", reader.path, error)
             reader.close()
-            reader.path.rename(reader.path.with_suffix(".bad"))
+            set_aside(reader.path, error)
             return
         if resume is not None:
             reader.next = max(reader.next, resume)
@@ -157,9 +155,8 @@ class Writers:
             try:
                 count += writer.drain()
                 over = writer.over()
-            except Exception:
-                logger.exception("%s cannot be understood and is set aside", writer.reader.path)
-                writer.reader.path.rename(writer.reader.path.with_suffix(".bad"))
+            except Exception as error:  # noqa: BLE001 - whatever one ring holds, the others are served
+                set_aside(writer.reader.path, error)
                 over = True
             if over:
                 writer.close()
@@ -185,6 +182,13 @@ class Writers:
         if not writer.reader.writing():
             writer.release(remove=True)
             del self.all[name]
+
+
+def set_aside(path: Path, error: Exception) -> None:
+    """Puts a ring that cannot be understood where no shipper looks again."""
+    logger.warning("%s is set aside", path, exc_info=error)
+    with contextlib.suppress(OSError):  # it may be gone by now
+        path.rename(path.with_suffix(".bad"))
 
 
 def _said(said: dict[str, Any], boot: str) -> dict[str, Any]:
