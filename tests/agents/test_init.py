@@ -5,6 +5,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,44 @@ with run.round(0), run.phase("train"):
 """)
     assert "nothing is recorded" in output
     assert output.endswith("trained\n")
+
+
+AS_A_STRANGER = """
+import os, shutil
+import roundwatch
+from roundwatch import folders, launch
+roundwatch.init
+launch.Launcher.look = lambda *_: None
+if os.getuid() == 0:
+    folders.OURS = "roundwatch-54321"
+    os.setgroups([])
+    os.setgid(54321)
+    os.setuid(54321)  # a user that no table of users has
+run = roundwatch.init("p", mode="offline")
+with run.round(0):
+    pass
+print(run._ring.silent, folders.spool())
+run.finish()
+shutil.rmtree(folders.tmpfs() / folders.OURS)
+"""
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_home_that_is_unknown_or_may_not_be_seen_does_not_stop_a_training(known: bool) -> None:
+    if not known and os.getuid():
+        pytest.skip("only root can be somebody whom no table of users has")
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        closed = Path(folder, "closed")
+        closed.mkdir(mode=0)
+        Path(folder).chmod(0o777)
+        environment = {"TMPDIR": folder, "PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES)}
+        if known:
+            environment["HOME"] = str(closed / "home")
+        process = subprocess.run(
+            [sys.executable, "-c", AS_A_STRANGER], env=environment, capture_output=True, text=True, check=False
+        )
+        ours = folders.OURS if os.getuid() else "roundwatch-54321"
+        assert (process.stderr, process.stdout) == ("", f"False {folder}/{ours}/spool\n")
 
 
 def test_importing_loads_no_network_and_no_numbers() -> None:

@@ -84,11 +84,9 @@ def _ours(path: Path) -> bool:
 
 def filesystem(path: Path) -> str:
     """The type of the filesystem that holds `path` (or would, once it exists), "" where the system does not tell."""
-    while not path.exists():
-        path = path.parent
-    device = path.stat().st_dev
-    numbers = f"{os.major(device)}:{os.minor(device)}"
     try:
+        device = _nearest(path).stat().st_dev
+        numbers = f"{os.major(device)}:{os.minor(device)}"
         lines = Path("/proc/self/mountinfo").read_text(errors="replace").splitlines()
     except OSError:
         return ""
@@ -114,7 +112,7 @@ def spool(given: str = "") -> Path:
     Raises ValueError where `given` lies on a network filesystem.
     """
     if given:
-        chosen = Path(given).expanduser().absolute()
+        chosen = Path(os.path.expanduser(given)).absolute()  # noqa: PTH111 - Path's raises without a home
         kind = filesystem(chosen)
         if kind in NETWORK_FILESYSTEMS:
             raise ValueError(f"ROUNDWATCH_SPOOL {chosen} lies on a network filesystem ({kind}); give a local folder")
@@ -126,7 +124,12 @@ def spool(given: str = "") -> Path:
     return home
 
 
-def _writable(path: Path) -> bool:
-    while not path.exists():
+def _nearest(path: Path) -> Path:
+    """The folder that is there for certain: `path`, or the nearest above it; what may not be seen is not there."""
+    while not os.path.exists(path) and path != path.parent:  # noqa: PTH110 - Path's raises where it may not look
         path = path.parent
-    return os.access(path, os.W_OK | os.X_OK)
+    return path
+
+
+def _writable(path: Path) -> bool:
+    return os.access(_nearest(path), os.W_OK | os.X_OK)

@@ -44,11 +44,11 @@ def begin(said: Said, who: dict[str, Any], mode: str) -> tuple[Ring, Launcher | 
         return ring.silent(), None, who["run_id"] or ""
     data = _begin_data(said)
     found = _identity(said.project, who)
-    destination = _destination(chosen)
     try:
+        destination = _destination(chosen)
         made = _create(destination, found)
     except OSError as error:
-        logger.warning("nothing is recorded: no memory for a ring (%s)", error)
+        logger.warning("nothing is recorded: no place for it (%s)", error)
         return ring.silent(), None, found.run
     lifecycle(made, "begin", data)
     return made, Launcher(destination), found.run
