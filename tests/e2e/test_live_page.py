@@ -57,6 +57,16 @@ def test_phases_appear_as_they_happen(browser: Browser, training: Training) -> N
         wait_for_spans(page, 30)
 
 
+def test_the_first_picture_is_asked_for_beside_the_modules_and_once(browser: Browser, training: Training) -> None:
+    with watching(browser, training) as page:
+        wait_for_spans(page, 20)
+        asked = page.evaluate(
+            "performance.getEntriesByType('resource').filter(each => each.name.includes('/live/snapshot'))"
+            ".map(each => each.initiatorType)"
+        )
+        assert asked == ["link"]
+
+
 def test_an_open_bar_grows_until_it_ends(browser: Browser, training: Training) -> None:
     opened = training.recorders[0].open("encode", training.at(50), round=0)
     training.say()
