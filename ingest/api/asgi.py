@@ -16,7 +16,7 @@ from ingest.api.answers import send_answer, send_fault
 from ingest.api.auth import TokenInfo
 from ingest.api.reading import Body, GoneError
 from ingest.api.tellers import Tellers
-from ingest.api.writers import Ticket, Writers
+from ingest.api.writers import MAX_WAITING, THREADS, Ticket, Writers
 from ingest.store.arrivals import Fault
 from roundwatch import wire
 
@@ -34,7 +34,9 @@ def clock_name() -> str:
 class Door:
     """POST /api/v1/ingest: authenticate, read, queue, and answer when it is committed."""
 
-    def __init__(self, *, threads: int = 2, most_waiting: int = 256, seconds: float = wire.MAX_BODY_SECONDS) -> None:
+    def __init__(
+        self, *, threads: int = THREADS, most_waiting: int = MAX_WAITING, seconds: float = wire.MAX_BODY_SECONDS
+    ) -> None:
         """Prepare: `threads` write, `most_waiting` requests wait, a body may take `seconds`."""
         self._tellers = Tellers()
         self._writers = Writers(self._tellers, threads=threads, most=most_waiting)

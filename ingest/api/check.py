@@ -1,41 +1,55 @@
-"""From decoded requests to arrivals: shape first (a fault refuses the request), then record by record."""
+"""From decoded requests to a job for the store: shape first (a fault refuses the request), then record by record."""
+
+from uuid import UUID
 
 import numpy as np
 
 from ingest.api import lifecycle, records
 from ingest.api.bench import Bench
 from ingest.api.columns import LIMIT, integers
-from ingest.api.identity import stream_uid, who
+from ingest.api.identity import stream_uid, wall_shift, who
 from ingest.api.numbers import records_in, require_cover
+from ingest.api.tables import require_tables
 from ingest.api.texts import cleaned, name_fault
-from ingest.store.arrivals import Arrival, Fault, Loss, Turn
+from ingest.store.arrivals import Arrival, Fault, Job, Loss, Refused, Turn, Who
 from roundwatch import wire
 
 _MAX_OPEN = 1_000
+_MAX_STREAM_CHARS = 64  # of a refused batch's stream, as its result repeats it
 _MAX_OFFSET_NS = LIMIT
 _LOSSES = ("sample", "phase", "event", "lifecycle", "any")
 
 
-def arrivals(request: wire.Request, now_ns: int) -> list[Arrival]:
-    """The request's batches; raises Fault 413 for too many records, 422 for what cannot be read."""
-    if (
-        sum(records_in(batch) for batch in request.batches) > wire.MAX_RECORDS
-        or len(request.batches) > wire.MAX_RECORDS
-    ):
+def job(team_id: UUID, request: wire.Request, arrived_ns: int, size: int = 0) -> Job:
+    """The request's work; raises Fault 413 for too many records or batches, 422 for what cannot be read.
+
+    A batch whose identity cannot be kept is refused alone: no smaller request would bring it in.
+    """
+    if sum(map(records_in, request.batches)) > wire.MAX_RECORDS:
         raise Fault(413, "too_many", f"A request may have {wire.MAX_RECORDS} records.", "batches")
-    return [_arrival(batch, now_ns, f"batches[{index}]") for index, batch in enumerate(request.batches)]
+    if len(request.batches) > wire.MAX_WORKERS:
+        raise Fault(413, "too_many", f"A request may have {wire.MAX_WORKERS} batches.", "batches")
+    taken: list[Arrival] = []
+    refused: list[Refused] = []
+    for index, batch in enumerate(request.batches):
+        try:
+            uid, owner = stream_uid(batch.stream), who(batch.identity, wall_shift(request, batch, arrived_ns))
+        except Fault as fault:
+            refused.append(Refused(cleaned(batch.stream, _MAX_STREAM_CHARS), f"{fault.field}: {fault.message}"))
+        else:
+            taken.append(_arrival(batch, uid, owner, arrived_ns, f"batches[{index}]"))
+    return Job(team_id, taken, arrived_ns, size, refused)
 
 
-def _arrival(batch: wire.Batch, now_ns: int, field: str) -> Arrival:
+def _arrival(batch: wire.Batch, uid: UUID, owner: Who, now_ns: int, field: str) -> Arrival:
     _require_shape(batch, field)
-    owner = who(batch.identity, f"{field}.identity")
     bench = Bench(batch, now_ns, owner.host_stream)
     phases, events, rounds = records.phases(bench), records.events(bench), records.rounds(bench)
     samples, series = records.samples(bench)
     turns = [turn for record in batch.lifecycle if (turn := _turn(bench, record))]
     opens = [] if owner.host_stream else [phase for each in batch.open[:_MAX_OPEN] if (phase := _open(bench, each))]
     return Arrival(
-        stream=stream_uid(batch.stream, f"{field}.stream"),
+        stream=uid,
         who=owner,
         first=batch.first,
         count=batch.count,
@@ -60,6 +74,7 @@ def _arrival(batch: wire.Batch, now_ns: int, field: str) -> Arrival:
 
 
 def _require_shape(batch: wire.Batch, field: str) -> None:
+    require_tables(batch, field)
     numbers = [np.array([record.number for record in batch.lifecycle if abs(record.number) < LIMIT], np.int64)]
     if any(abs(record.number) >= LIMIT for record in batch.lifecycle):
         raise Fault(422, "numbers", "A number is out of range.", f"{field}.lifecycle")

@@ -76,9 +76,11 @@ class Verdicts:
         outside = (column < -1) | (column >= len(reasons))
         self.refuse(outside, absent)
         inside = np.where(outside, -1, column)
-        for entry, reason in enumerate(reasons):
-            if reason is not None:
-                self.refuse(inside == entry, reason)
+        faulty = np.array([*(reason is not None for reason in reasons), False])  # the last one stands for -1
+        which = faulty[inside] & ~self.bad
+        for index in np.flatnonzero(which).tolist():
+            self.reasons[index] = reasons[inside[index]] or absent
+        self.bad |= which
         return inside
 
 

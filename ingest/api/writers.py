@@ -17,7 +17,7 @@ from ingest.store import telemetry
 from ingest.store.arrivals import Fault, Job
 from ingest.store.telemetry import Outcome
 
-THREADS = 2
+THREADS = 3
 MAX_WAITING = 256
 MAX_WAITING_BYTES = 64 << 20
 _MAX_TOGETHER = 64
@@ -50,6 +50,9 @@ class Writers:
         self._waiting: deque[Ticket] = deque()
         self._bytes = 0
         self._of_team: Counter[UUID] = Counter()
+        # How many threads are writing something of a team; one is always left to the others.
+        self._writing: Counter[UUID] = Counter()
+        self._most_writing = max(threads - 1, 1)
         self._changed = threading.Condition()
         self._running: list[threading.Thread] = []
         self._closing = False
@@ -75,8 +78,9 @@ class Writers:
             self._changed.notify_all()
         for thread in self._running:
             thread.join()
-        for ticket in self._take() or []:
-            ticket.outcome.set_result(Outcome(fault=_BUSY))
+        for ticket in self._waiting:  # without threads nobody took them
+            if ticket.outcome.set_running_or_notify_cancel():
+                ticket.outcome.set_result(Outcome(fault=_BUSY))
 
     def start(self, threads: int) -> None:
         """Let that many threads write, where fewer do."""
@@ -88,27 +92,50 @@ class Writers:
     def _run(self) -> None:
         try:
             while (tickets := self._take()) is not None:
-                self._write(tickets)
+                try:
+                    self._write(tickets)
+                finally:
+                    self._done(tickets)
         finally:
             connection.close()
 
     def _take(self) -> list[Ticket] | None:
-        """What waits, up to a transaction's worth; blocks while nothing does, None when it is time to end."""
+        """What waits, up to a transaction's worth; blocks while nothing may be taken, None when it is time to end."""
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._closing)
+            self._changed.wait_for(lambda: any(map(self._free, self._waiting)) or (self._closing and not self._waiting))
             if not self._waiting:
                 return None
-            taken: list[Ticket] = []
-            size = 0
-            while self._waiting and len(taken) < _MAX_TOGETHER and size < _MAX_TOGETHER_BYTES:
-                ticket = self._waiting.popleft()
-                size += len(ticket.body)
-                self._of_team[ticket.team_id] -= 1
-                taken.append(ticket)
+            taken, size = self._pick()
             self._bytes -= size
+            self._of_team.subtract(ticket.team_id for ticket in taken)
             self._of_team += Counter()  # drops teams that wait no more
             # A client that left meanwhile has cancelled; it will send again.
-            return [ticket for ticket in taken if ticket.outcome.set_running_or_notify_cancel()]
+            running = [ticket for ticket in taken if ticket.outcome.set_running_or_notify_cancel()]
+            self._writing.update({ticket.team_id for ticket in running})
+            return running
+
+    def _free(self, ticket: Ticket) -> bool:
+        return self._writing[ticket.team_id] < self._most_writing
+
+    def _pick(self) -> tuple[list[Ticket], int]:
+        """The oldest tickets of teams that may be written, taken out of the queue, and their size."""
+        taken: list[Ticket] = []
+        kept: deque[Ticket] = deque()
+        size = 0
+        for ticket in self._waiting:
+            if len(taken) < _MAX_TOGETHER and size < _MAX_TOGETHER_BYTES and self._free(ticket):
+                taken.append(ticket)
+                size += len(ticket.body)
+            else:
+                kept.append(ticket)
+        self._waiting = kept
+        return taken, size
+
+    def _done(self, tickets: Sequence[Ticket]) -> None:
+        with self._changed:
+            self._writing.subtract({ticket.team_id for ticket in tickets})
+            self._writing += Counter()
+            self._changed.notify_all()
 
     def _write(self, tickets: Sequence[Ticket]) -> None:
         together: list[tuple[Ticket, Job]] = []

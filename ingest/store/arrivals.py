@@ -193,10 +193,21 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """A batch of which nothing can be kept: its stream as the agent spelled it, and why."""
+
+    stream: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
-    """One request of one team: its batches, when it arrived (server's Unix ns), and its bytes once inflated."""
+    """One request of one team: its batches, when it arrived (server's Unix ns), its bytes once inflated, and the
+    batches that were refused at the door.
+    """
 
     team_id: UUID
     arrivals: Sequence[Arrival]
     arrived_ns: int
     size: int = 0
+    refused: Sequence[Refused] = ()

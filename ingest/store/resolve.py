@@ -10,7 +10,7 @@ from uuid import UUID
 import numpy as np
 
 from ingest.store import catalogue, crews, streams
-from ingest.store.arrivals import Arrival, Fault, Ints, Job, SeriesKey
+from ingest.store.arrivals import Arrival, Ints, Job, Refused, SeriesKey
 from ingest.store.catalogue import NameKey, SeriesPlace
 from ingest.store.crews import WorkerKey, WorkerRef
 from ingest.store.streams import StreamKey, StreamRef
@@ -59,26 +59,28 @@ class _Placed:
         return places
 
 
-def resolve(jobs: Sequence[Job]) -> list[list[Resolved] | Fault]:
-    """Look requests' batches up, all together; a Fault 422 for a request whose run has no room for a worker.
+def resolve(jobs: Sequence[Job]) -> list[tuple[list[Resolved], list[Refused]]]:
+    """Look requests' batches up, all together; those are refused whose run has no room for their worker.
 
     It commits what it makes on its own, before the batches' transaction: a run without records does no harm,
     and the locks that numbering takes are never held together with those on streams.
     """
     found = streams.find_or_make((job.team_id, arrival) for job in jobs for arrival in job.arrivals)
     placed = [_placed(job, found) for job in jobs]
-    resolved = iter(_resolved([each for places in placed if not isinstance(places, Fault) for each in places]))
-    return [places if isinstance(places, Fault) else list(islice(resolved, len(places))) for places in placed]
+    resolved = iter(_resolved([each for places, _ in placed for each in places]))
+    return [(list(islice(resolved, len(places))), refused) for places, refused in placed]
 
 
-def _placed(job: Job, found: Mapping[StreamKey, StreamRef | Fault]) -> list[_Placed] | Fault:
-    places = []
+def _placed(job: Job, found: Mapping[StreamKey, StreamRef | Refused]) -> tuple[list[_Placed], list[Refused]]:
+    places: list[_Placed] = []
+    refused: list[Refused] = []
     for arrival in job.arrivals:
         stream = found[job.team_id, arrival.stream]
-        if isinstance(stream, Fault):
-            return stream
-        places.append(_Placed(arrival, stream, None if stream.deleted else stream.run_id))
-    return places
+        if isinstance(stream, Refused):
+            refused.append(stream)
+        else:
+            places.append(_Placed(arrival, stream, None if stream.deleted else stream.run_id))
+    return places, refused
 
 
 def _resolved(placed: Sequence[_Placed]) -> list[Resolved]:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from ingest.models import Stream
 from ingest.store import attempts
-from ingest.store.arrivals import Arrival, Fault
+from ingest.store.arrivals import Arrival, Refused
 from ingest.store.known import Known
 from roundwatch import wire
 
@@ -47,22 +47,22 @@ def forget() -> None:
     _known.clear()
 
 
-def find_or_make(wanted: Iterable[tuple[UUID, Arrival]]) -> dict[StreamKey, StreamRef | Fault]:
-    """The streams of teams' batches, however many in a few statements; a Fault 422 where a run has no room for
-    another worker.
+def find_or_make(wanted: Iterable[tuple[UUID, Arrival]]) -> dict[StreamKey, StreamRef | Refused]:
+    """The streams of teams' batches, however many in a few statements; refused where a run has no room for another
+    worker.
     """
     first: dict[StreamKey, Arrival] = {}
     for team_id, arrival in wanted:
         first.setdefault((team_id, arrival.stream), arrival)
     found = _known.find(first)
     found |= _stored(first.keys() - found.keys())
-    answer: dict[StreamKey, StreamRef | Fault] = {**found}
+    answer: dict[StreamKey, StreamRef | Refused] = {**found}
     new = {key: arrival for key, arrival in first.items() if key not in found}
     if new:
         refused = _make(new)
         answer |= _stored(new.keys() - refused)
         full = f"A run may have {wire.MAX_WORKERS} workers."
-        answer |= {key: Fault(422, "workers", full, "batches.identity.worker") for key in refused}
+        answer |= {key: Refused(key[1].hex, full) for key in refused}
     return answer
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from ingest import partitions
 from ingest.store import catalogue, crews, parts, ranges, runs, states, stream_rows, streams
-from ingest.store.arrivals import Fault, Job
+from ingest.store.arrivals import Fault, Job, Refused
 from ingest.store.intake import Intake
 from ingest.store.news import Bulletin
 from ingest.store.resolve import Resolved, resolve
@@ -59,13 +59,11 @@ def write(jobs: Sequence[Job]) -> Written:
 
 
 def _write(jobs: Sequence[Job]) -> Written:
-    outcomes = [Outcome() for _ in jobs]
+    outcomes = [Outcome([_refused(each) for each in job.refused]) for job in jobs]
     resolved: list[tuple[Outcome, Resolved]] = []
-    for outcome, found in zip(outcomes, resolve(jobs), strict=True):
-        if isinstance(found, Fault):
-            outcome.fault = found
-        else:
-            resolved += [(outcome, each) for each in found]
+    for outcome, (found, refused) in zip(outcomes, resolve(jobs), strict=True):
+        outcome.results += map(_refused, refused)
+        resolved += [(outcome, each) for each in found]
     now = timezone.now().astimezone(dt.UTC)
     partitions.ready(now.date())
     news = _store(resolved, now)
@@ -84,7 +82,7 @@ def _store(resolved: Sequence[tuple[Outcome, Resolved]], now: dt.datetime) -> Bu
             outcome.results.append(wire.Result(stream=each.arrival.stream.hex, status="deleted"))
             continue
         if len(row.numbers) > _MOST_RANGES:
-            outcome.fault = Fault(422, "holes", "The stream has too many holes.", "batches")
+            outcome.results.append(_refused(Refused(each.arrival.stream.hex, "The stream has too many holes.")))
             continue
         rejected = intake.take(each, row)
         missing = ranges.holes(row.numbers, _MOST_HOLES)
@@ -96,6 +94,10 @@ def _store(resolved: Sequence[tuple[Outcome, Resolved]], now: dt.datetime) -> Bu
     changes = states.hear(intake.lives.heard, now)
     changed = _update_runs(intake, changes, now)
     return intake.bulletin(touched, changes, changed)
+
+
+def _refused(batch: Refused) -> wire.Result:
+    return wire.Result(stream=batch.stream, status="refused", reason=batch.reason)
 
 
 def _update_runs(intake: Intake, changes: Iterable[states.Change], now: dt.datetime) -> set[UUID]:

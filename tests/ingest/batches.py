@@ -278,7 +278,7 @@ def _columns(kind: Any, rows: list[tuple[Any, ...]], differences: set[str]) -> A
 
 def request(*batches: wire.Batch) -> wire.Request:
     """One shipper's request with these batches."""
-    return wire.Request(t1_ns=1, wall_ns=1, machine="machine-1", batches=list(batches))
+    return wire.Request(t1_ns=1, wall_ns=0, machine="machine-1", batches=list(batches))
 
 
 def steady_round(

@@ -3,7 +3,7 @@
 import time
 import uuid
 
-from ingest.api.check import arrivals
+from ingest.api import check
 from ingest.api.decode import job
 from ingest.store import telemetry
 from ingest.store.arrivals import Job
@@ -26,5 +26,4 @@ def deliver(team_id: uuid.UUID, *batches: wire.Batch) -> list[wire.Result]:
 
 def deliver_raw(team_id: uuid.UUID, *batches: wire.Batch) -> list[wire.Result]:
     """As `deliver`, without JSON: for batches that JSON cannot carry."""
-    now_ns = time.time_ns()
-    return telemetry.write([Job(team_id, arrivals(request(*batches), now_ns), now_ns)]).outcomes[0].results
+    return telemetry.write([check.job(team_id, request(*batches), time.time_ns())]).outcomes[0].results

@@ -243,8 +243,9 @@ class Request:
 
 @dataclass(slots=True, kw_only=True)
 class Result:
-    """What became of one batch: `status` is "stored" or "deleted" (the run is gone: drop the stream).
+    """What became of one batch: `status` is "stored", "deleted" (the run is gone: drop the stream) or "refused".
 
+    A refused batch holds what no smaller one would cure, such as a name that cannot be kept; `reason` says what.
     `missing` lists the holes [first, last] below the highest number stored; `rejected` counts the records of this batch
     that were quarantined.
     """
@@ -253,6 +254,7 @@ class Result:
     status: str
     missing: list[list[int]] = field(default_factory=list)
     rejected: int = 0
+    reason: str = ""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -23,8 +23,6 @@ from tests.cast import Cast
 from tests.ingest.api.serving import serving
 from tests.ingest.batches import SECOND, Recorder, request
 
-IDENTITY = b'{"project": "p", "run": "r", "worker": "w"}'
-SHORT_STREAM = b'{"batches": [{"stream": "x", "identity": %s, "first": 0, "count": 0}]}' % IDENTITY
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -132,7 +130,6 @@ def test_nobody_is_answered_by_anything_but_post(door: tuple[str, Door], token: 
         (b"[]", None),
         (b'{"version": 99}', "version"),
         (b'{"batches": [{"stream": 5}]}', "batches[0].stream"),
-        (SHORT_STREAM, "batches[0].stream"),
         (b'{"batches": [' + b"[" * 100_000, None),
         (b'{"t1_ns": 1e400}', "t1_ns"),
         (b"\xff\xfe{}", None),
@@ -154,6 +151,19 @@ def test_a_broken_gzip_is_refused(door: tuple[str, Door], token: str, body: byte
 def test_an_unknown_encoding_is_refused(door: tuple[str, Door], token: str) -> None:
     response = post(door[0], token, b"x", **{"Content-Encoding": "br"})
     assert refusal(response)[:2] == (422, "encoding")
+
+
+def test_a_batch_that_belongs_nowhere_is_refused_alone(door: tuple[str, Door], token: str) -> None:
+    nameless, short, sound = recorded(worker="\ud800").batch(), recorded().batch(), recorded().batch()
+    short.stream = "\udfffx"
+    response = post(door[0], token, wire.encode(request(nameless, short, sound)))
+    assert response.status_code == 200
+    results = {result["stream"]: (result["status"], result["reason"]) for result in response.json()["results"]}
+    assert results == {
+        nameless.stream: ("refused", "identity.worker: a name holds a character that cannot be stored"),
+        "\ufffdx": ("refused", "stream: A stream is named by 32 hexadecimal digits."),
+        sound.stream: ("stored", ""),
+    }
 
 
 def test_columns_of_different_lengths_refuse_the_request(door: tuple[str, Door], token: str) -> None:

@@ -8,10 +8,12 @@ from dataclasses import asdict
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ingest.api.columns import Verdicts
 from ingest.api.decode import job
 from ingest.models import Event, Phase, PhaseName, Quarantine, Run, Sample, Series, Stream, Worker
 from ingest.store import catalogue, telemetry
@@ -223,9 +225,12 @@ def test_a_run_has_room_for_so_many_workers_and_no_more(cast: Cast, monkeypatch:
     for name in ("b", "c"):
         speaker.phase("encode", NOW - 2 * SECOND, NOW - SECOND, worker=name)
     assert deliver(cast.team.id, speaker.batch())[0].rejected == 1
-    with pytest.raises(Fault) as refused:
-        deliver(cast.team.id, Recorder("d", began_ns=NOW).begin().batch())
-    assert (refused.value.status, refused.value.code) == (422, "workers")
+    refused, stored = deliver(
+        cast.team.id, (late := Recorder("d", began_ns=NOW).begin().batch()), Recorder("a", began_ns=NOW).begin().batch()
+    )
+    assert (refused.stream, refused.status) == (late.stream, "refused")
+    assert refused.reason == "A run may have 2 workers."
+    assert stored.status == "stored"
     assert Worker.objects.count() == 2
 
 
@@ -242,15 +247,61 @@ def test_a_metric_named_by_a_counter_does_not_fill_the_disk(cast: Cast, monkeypa
 @pytest.mark.django_db
 @pytest.mark.parametrize("field", ["project", "run", "worker"])
 @pytest.mark.parametrize("text", ["", "a\0", "x" * 129, "\ud800"])
-def test_an_identity_that_cannot_be_kept_refuses_the_request(cast: Cast, field: str, text: str) -> None:
-    def change(batch: Batch) -> None:
-        batch["identity"][field] = text
+def test_an_identity_that_cannot_be_kept_refuses_its_batch_alone(cast: Cast, field: str, text: str) -> None:
+    refused, stored = deliver_changed(cast, field, text)
+    assert refused.status == "refused"
+    assert refused.reason.startswith(f"identity.{field}: a name ")
+    assert (stored.status, stored.reason) == ("stored", "")
+    assert Worker.objects.get().name == "neighbour"
 
-    body = body_of(three_phases().batch(), change=change)
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("field", "value"), [("rank", 1 << 40), ("world_size", -(1 << 40)), ("site", "x" * 200), ("kind", "moon")]
+)
+def test_an_identity_out_of_range_refuses_its_batch_alone(cast: Cast, field: str, value: object) -> None:
+    refused, stored = deliver_changed(cast, field, value)
+    assert (refused.status, stored.status) == ("refused", "stored")
+    assert field in refused.reason
+    assert Worker.objects.get().name == "neighbour"
+
+
+def deliver_changed(cast: Cast, field: str, value: object) -> list[wire.Result]:
+    """The results of a batch with a changed identity and of a good one beside it."""
+
+    def change(batch: Batch) -> None:
+        batch["identity"][field] = value
+
+    sound = Recorder("neighbour", began_ns=NOW).begin().batch()
+    body = body_of(three_phases().batch(), sound, change=change)
+    return telemetry.write([job(cast.team.id, body, "", NOW)]).outcomes[0].results
+
+
+@pytest.mark.parametrize(("part", "entry"), [("names", ""), ("attrs", {"a": "\0"}), ("metrics", {"name": ""})])
+def test_a_table_that_no_record_needs_is_not_examined(part: str, entry: object) -> None:
+    def change(batch: Batch) -> None:
+        batch[part] += [entry] * 50
+
     with pytest.raises(Fault) as refused:
-        job(cast.team.id, body, "", NOW)
-    assert (refused.value.status, refused.value.field) == (422, f"batches[0].identity.{field}")
-    assert Run.objects.count() == 0
+        job(uuid4(), body_of(three_phases().batch(), change=change), "", NOW)
+    assert (refused.value.status, refused.value.field) == (422, f"batches[0].{part}")
+
+
+def test_more_batches_than_a_run_has_workers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "MAX_WORKERS", 2)
+    beats = [Recorder(f"w-{place}", began_ns=NOW).batch() for place in range(3)]
+    with pytest.raises(Fault) as refused:
+        job(uuid4(), body_of(*beats), "", NOW)
+    assert (refused.value.status, refused.value.code) == (413, "too_many")
+
+
+def test_each_record_is_refused_for_the_first_reason_that_applied_to_it() -> None:
+    verdicts = Verdicts(6)
+    verdicts.refuse(np.array([True, False, False, False, False, False]), "before")
+    kept = verdicts.refuse_by(np.array([1, 1, 0, -1, 7, 2]), [None, "one", "two"], "absent")
+    assert verdicts.reasons == {0: "before", 1: "one", 4: "absent", 5: "two"}
+    assert verdicts.bad.tolist() == [True, True, False, False, True, True]
+    assert kept.tolist() == [1, 1, 0, -1, -1, 2]
 
 
 def columns(part: str) -> list[str]:

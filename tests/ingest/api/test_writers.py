@@ -90,6 +90,35 @@ def test_one_whose_sender_left_is_not_written(cast: Cast, transactions: list[int
     assert Run.objects.get().key == "kept"
 
 
+def test_one_team_leaves_a_writer_to_the_others(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, let_go, begun = telemetry.write, threading.Event(), threading.Semaphore(0)
+
+    def held_up(jobs: list[telemetry.Job]) -> telemetry.Written:
+        if jobs[0].team_id == cast.team.id:
+            begun.release()
+            assert let_go.wait(timeout=20)
+        return write(jobs)
+
+    monkeypatch.setattr(telemetry, "write", held_up)
+    tellers = Tellers()
+    writers = Writers(tellers, threads=3)
+    greedy = [ticket(cast.team.id, f"run-{place}") for place in range(6)]
+    for each in greedy[:2]:
+        writers.put(each)
+        assert begun.acquire(timeout=20)
+    for each in greedy[2:]:
+        writers.put(each)
+    writers.put(patient := ticket(cast.other_team.id, "run"))
+    try:
+        assert patient.outcome.result(timeout=20).fault is None
+        assert not any(each.outcome.done() for each in greedy)
+    finally:
+        let_go.set()
+        writers.close()
+        tellers.close()
+    assert all(each.outcome.result(timeout=0).fault is None for each in greedy)
+
+
 def test_closing_writes_what_waits_and_leaves_no_thread(cast: Cast) -> None:
     before = set(threading.enumerate())
     tellers = Tellers()

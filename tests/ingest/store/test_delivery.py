@@ -290,5 +290,5 @@ def test_a_stream_of_nothing_but_holes_is_refused_in_the_end(cast: Cast, monkeyp
         part = Recorder(began_ns=begin, stream=template.stream, next_number=first)
         part._draft.first = first
         outcome = telemetry.write([make_job(cast.team.id, part.event("e", begin).batch())]).outcomes[0]
-        refused += outcome.fault is not None
+        refused += outcome.results[0].status == "refused"
     assert refused == 6

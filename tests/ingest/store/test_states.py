@@ -6,10 +6,11 @@ import time
 import pytest
 from django.utils import timezone
 
+from ingest.api import check
 from ingest.models import Run, Stream, Worker
-from ingest.store import states
+from ingest.store import states, telemetry
 from tests.cast import Cast
-from tests.ingest.batches import SECOND, Recorder
+from tests.ingest.batches import SECOND, Recorder, request
 from tests.ingest.delivery import deliver
 
 pytestmark = pytest.mark.django_db
@@ -152,3 +153,34 @@ def test_a_run_knows_when_and_on_which_days_it_was_heard_of(cast: Cast, start: i
     run = Run.objects.get()
     assert timezone.now() - run.heard_at < dt.timedelta(seconds=60)
     assert run.last_day == timezone.now().astimezone(dt.UTC).date()
+
+
+def deliver_by_clock(cast: Cast, recorder: Recorder, ahead_ns: int, *, sender: str = "") -> None:
+    """Deliver from a host whose wall clock is ahead, as the shipper of that boot (or of another) sends it."""
+    sent = request(recorder.batch())
+    sent.wall_ns, sent.machine = time.time_ns() + ahead_ns, sender or recorder.machine
+    telemetry.write([check.job(cast.team.id, sent, time.time_ns())])
+
+
+@pytest.mark.parametrize("ahead_s", [600, 0, -600])
+def test_the_newest_attempt_is_the_latest_whatever_the_hosts_wall_clocks_say(
+    cast: Cast, start: int, ahead_s: int
+) -> None:
+    first = Recorder("w", began_ns=start + ahead_s * SECOND, machine="wrong-clock").begin()
+    second = Recorder("w", began_ns=start + 30 * SECOND, machine="right-clock").begin()
+    third = Recorder("w", began_ns=start + (40 + ahead_s) * SECOND, machine="wrong-clock").begin()
+    deliver_by_clock(cast, first, ahead_s * SECOND)
+    deliver_by_clock(cast, second, 0)
+    assert Worker.objects.get().machine == "right-clock"
+    deliver_by_clock(cast, third, ahead_s * SECOND)
+    assert Worker.objects.get().machine == "wrong-clock"
+    newest = Stream.objects.order_by("-attempt").values_list("uid", flat=True)
+    assert [uid.hex for uid in newest] == [third.stream, second.stream, first.stream]
+
+
+def test_what_an_earlier_boot_recorded_keeps_its_own_times(cast: Cast, start: int) -> None:
+    recorder = Recorder("w", began_ns=start, machine="earlier-boot").begin()
+    deliver_by_clock(cast, recorder, 600 * SECOND, sender="this-boot")
+    assert Stream.objects.get().began_at == dt.datetime.fromtimestamp(start // SECOND, dt.UTC).replace(
+        microsecond=start % SECOND // 1000
+    )
