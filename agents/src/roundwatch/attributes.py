@@ -23,7 +23,7 @@ def attributes(values: Mapping[str, Any]) -> bytes:
         return _refused(f"could not be encoded: {type(error).__name__}")
     if len(text) > wire.MAX_ATTRS_BYTES:
         return _refused(f"larger than {wire.MAX_ATTRS_BYTES} bytes")
-    return text
+    return storable(text)
 
 
 def configuration(config: Any) -> Any:
@@ -38,6 +38,21 @@ def configuration(config: Any) -> Any:
     if size > wire.MAX_CONFIG_BYTES:
         raise ValueError(f"config is {size} bytes of JSON, more than {wire.MAX_CONFIG_BYTES}")
     return plain
+
+
+def storable(text: bytes) -> bytes:
+    """JSON in ASCII without the characters that no server keeps: they are replaced, in keys as well."""
+    if b"\\u0000" not in text and b"\\ud" not in text:
+        return text
+    return json.dumps(_storable(json.loads(text))).encode()
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return wire.cleaned(value, len(value))
+    if isinstance(value, dict):
+        return {wire.cleaned(key, len(key)): _storable(inner) for key, inner in value.items()}
+    return [_storable(inner) for inner in value] if isinstance(value, list) else value
 
 
 def items(values: Any) -> list[tuple[Any, Any]]:

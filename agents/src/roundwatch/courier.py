@@ -19,6 +19,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 2.0
 REFUSED_PAUSE_S = 30.0
 MAX_RETRY_AFTER_S = 300.0
 MAX_SURPRISES = 20
+HALVINGS = 26  # twice what it takes to find one record among as many as a request holds
 FAILURES = (OSError, http.client.HTTPException, ValueError)
 
 
@@ -29,7 +30,7 @@ class Courier:
         self._post, self._preparer, self._clock = post, preparer, clock
         self._news = threading.Event()
         self._halt = threading.Event()
-        self._failures = 0
+        self._failures = self._halvings = 0
         self._met = False
         self.trouble = ""  # why the last request did not succeed
         self.hopeless = False  # whether trying again will not help by itself
@@ -97,9 +98,10 @@ class Courier:
     def _answered(self, prepared: Prepared, reply: Reply) -> float:
         if 200 <= reply.status < 300:
             return self._sent(prepared)
-        if reply.status in (413, 422) and self._preparer.too_large(prepared):
-            return 0.0
         message = f"the server says {reply.status}"
+        if reply.status in (413, 422) and self._preparer.too_large(prepared):
+            self._halvings += 1
+            return 0.0 if self._halvings <= HALVINGS else self._failed(f"{message}, again and again")
         self.hopeless = reply.status in (401, 403)
         if self.hopeless:
             return self._failed(f"{message}: the token is not accepted", REFUSED_PAUSE_S)
@@ -110,7 +112,7 @@ class Courier:
     def _sent(self, prepared: Prepared) -> float:
         if self.trouble:
             logger.info("the server answers again")
-        self._failures, self.trouble, self.hopeless = 0, "", False
+        self._failures, self._halvings, self.trouble, self.hopeless = 0, 0, "", False
         first, self._met = not self._met, True
         return 0.0 if first or self._preparer.behind(prepared) else PERIOD_S
 

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import stat
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -120,7 +119,7 @@ def spool(given: str = "") -> Path:
     state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
     home = Path(os.path.expanduser(state)) / "roundwatch" / "spool"  # noqa: PTH111 - Path's raises without a home
     if not home.is_absolute() or filesystem(home) in NETWORK_FILESYSTEMS or not _writable(home):
-        return Path(tempfile.gettempdir()) / OURS / "spool"
+        return Path(os.environ.get("TMPDIR") or "/var/tmp") / OURS / "spool"  # noqa: S108 - its owner is checked
     return home
 
 

@@ -3,17 +3,15 @@
 import json
 import logging
 import os
-import secrets
 import sys
 import time
-import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from roundwatch import folders, identity, ring, slots, wire
-from roundwatch.attributes import configuration
+from roundwatch.attributes import configuration, storable
 from roundwatch.folders import Destination
 from roundwatch.launch import Launcher
 from roundwatch.ring import Ring
@@ -56,7 +54,7 @@ def begin(said: Said, who: dict[str, Any], mode: str) -> tuple[Ring, Launcher | 
 
 def lifecycle(into: Ring, what: str, data: dict[str, Any]) -> None:
     """Writes one turn of this attempt's life."""
-    text = json.dumps({"what": what, "data": data}).encode()
+    text = storable(json.dumps({"what": what, "data": data}).encode())
     into.put_text(text, slots.head(slots.LIFECYCLE), slots.NO_ROUND, -1, -1, time.monotonic_ns(), 0)
 
 
@@ -94,7 +92,7 @@ def _create(destination: Destination, who: wire.Identity) -> Ring:
         raise OSError(f"{error.strerror or error}: {error.filename or destination.folder}") from error
     text = json.dumps({"identity": asdict(who), "wall_ns": time.time_ns(), "mono_ns": time.monotonic_ns()})
     # On a disk a ring would stall under writeback.
-    return ring.create(folder, uuid.uuid4().hex, text.encode(), private=folders.tmpfs() is None)
+    return ring.create(folder, os.urandom(16).hex(), text.encode(), private=folders.tmpfs() is None)
 
 
 def _identity(project: str, who: dict[str, Any]) -> wire.Identity:
@@ -104,20 +102,20 @@ def _identity(project: str, who: dict[str, Any]) -> wire.Identity:
             _name(what, value)
     if who["role"] not in wire.ROLES:
         raise ValueError(f"role must be one of {', '.join(wire.ROLES)}, not {who['role']!r}")
-    _count("rank", who["rank"])
+    _count("rank", who["rank"], wire.MAX_RANK)
     found = identity.find(**who)
     return wire.Identity(
         project=project,
-        run=found.run_id or f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}",
+        run=found.run_id or f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(4).hex()}",
         run_found=found.run_found,
-        worker=_name("worker", found.worker),
+        worker=found.worker,
         role=found.role,
         rank=found.rank,
         local_rank=found.local_rank,
         world_size=found.world_size,
         group=found.group,
         machine=found.machine,
-        host=found.host[: wire.MAX_NAME_CHARS],
+        host=found.host,
         site=found.site,
         pid=os.getpid(),
         began_unix_ns=time.time_ns(),
@@ -126,10 +124,12 @@ def _identity(project: str, who: dict[str, Any]) -> wire.Identity:
 
 def _begin_data(said: Said) -> dict[str, Any]:
     tags = [said.tags] if isinstance(said.tags, str) else list(said.tags)
-    _count("rounds", said.rounds)
-    _count("model_bytes", said.model_bytes)
-    if said.flops_per_item is not None and not 0 <= float(said.flops_per_item) < float("inf"):
-        raise ValueError(f"flops_per_item must be a number of at least 0, not {said.flops_per_item!r}")
+    if len(tags) > wire.MAX_TAGS:
+        raise ValueError(f"tags must be at most {wire.MAX_TAGS}, not {len(tags)}")
+    _count("rounds", said.rounds, wire.MAX_ROUNDS)
+    _count("model_bytes", said.model_bytes, wire.MAX_FIGURE)
+    if said.flops_per_item is not None and not 0 <= float(said.flops_per_item) <= wire.MAX_FIGURE:
+        raise ValueError(f"flops_per_item must be a number of at least 0, not {said.flops_per_item!r:.200}")
     return {
         "name": None if said.name is None else _name("name", said.name),
         "config": configuration(said.config),
@@ -154,9 +154,11 @@ def _conditions() -> dict[str, Any]:
 def _name(what: str, value: Any) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > wire.MAX_NAME_CHARS:
         raise ValueError(f"{what} must be a text of 1 to {wire.MAX_NAME_CHARS} characters, not {value!r:.200}")
+    if fault := wire.name_fault(value):
+        raise ValueError(f"{what}: {fault}: {value!r:.200}")
     return value
 
 
-def _count(what: str, value: Any) -> None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 53):
-        raise ValueError(f"{what} must be a whole number of at least 0, not {value!r:.200}")
+def _count(what: str, value: Any, most: int) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most):
+        raise ValueError(f"{what} must be a whole number from 0 to {most}, not {value!r:.200}")

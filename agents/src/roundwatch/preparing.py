@@ -148,6 +148,11 @@ class Preparer:
             logger.info("stream %s: its run is gone on the server, nothing more is kept", stream.id)
             self._spool.discard(stream)
             return
+        if result.status == "refused":
+            logger.warning("stream %s: the server refuses it (%s), set aside", stream.id, result.reason)
+            self.refused += stream.pending.count()
+            self._spool.refuse(stream)
+            return
         self.refused += result.rejected
         for first, last in result.missing:
             stream.ask_again(first, last)

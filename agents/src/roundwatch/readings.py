@@ -2,7 +2,6 @@
 
 import os
 import time
-import uuid
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
@@ -21,12 +20,12 @@ def host_stream(spool: Spool, boot: str) -> Stream:
     who = wire.Identity(
         kind="host",
         machine=found.machine,
-        host=found.host[: wire.MAX_NAME_CHARS],
+        host=found.host,
         site=found.site,
         pid=os.getpid(),
         began_unix_ns=time.time_ns(),
     )
-    stream = spool.add(uuid.uuid4().hex, said_of(asdict(who), boot, time.time_ns(), time.monotonic_ns()))
+    stream = spool.add(os.urandom(16).hex(), said_of(asdict(who), boot, time.time_ns(), time.monotonic_ns()))
     stream.insert([lifecycle(time.monotonic_ns(), {"what": "begin", "data": {}})])
     return stream
 

@@ -238,6 +238,6 @@ class Run:
 
 def _short(name: Any) -> str:
     try:
-        return str(name)[: wire.MAX_NAME_CHARS] or "(unnamed)"
+        return wire.cleaned(str(name)) or "(unnamed)"
     except Exception:  # noqa: BLE001 - an object without a text of its own
         return "(unnamed)"

@@ -21,7 +21,8 @@ from roundwatch.streams import Stream
 logger = logging.getLogger("roundwatch")
 LIMIT_BYTES = 1 << 30
 STREAM_CHARS = 32
-REFUSED_BYTES = 16 << 20
+REFUSED = "refused"
+REFUSED_BYTES, REFUSED_STREAMS_BYTES = 16 << 20, 64 << 20
 
 
 class Spool:
@@ -83,10 +84,25 @@ class Spool:
         self.discarded.add(stream.id)
         self.forget(stream)
 
+    def refuse(self, stream: Stream) -> None:
+        """The server will have nothing of it, now or later: what is on disk is set aside whole, for people to look at.
+
+        Where much was set aside already, it is removed instead.
+        """
+        stream.end()
+        stream.journal.let_go()
+        try:
+            aside = make_private(self.folder / REFUSED)
+            if sum(path.stat().st_size for path in aside.rglob("*")) + stream.journal.size <= REFUSED_STREAMS_BYTES:
+                stream.journal.folder.rename(aside / f"{stream.id}-{time.time_ns()}")
+        except OSError as error:
+            logger.warning("spool %s: a refused stream cannot be kept (%s)", self.folder, error)
+        self.discard(stream)
+
     def keep_refused(self, stream: Stream, record: Record) -> None:
         """Sets a record aside that the server refuses, for people to look at."""
         try:
-            path = make_private(self.folder / "refused") / f"{stream.id}.jsonl"
+            path = make_private(self.folder / REFUSED) / f"{stream.id}.jsonl"
             if not path.exists() or path.stat().st_size < REFUSED_BYTES:
                 fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
                 with os.fdopen(fd, "a") as file:
