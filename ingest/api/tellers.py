@@ -18,6 +18,7 @@ from ingest.store.news import Bulletin, News, merged
 from ingest.store.tell import by_run, tell_machines, tell_run
 
 _MOST_WAITING = 1_000
+_MOST_RECORDS = 200_000  # that the news which wait tell of; told at once, they fill a frame of some 6 MB
 # How often rounds that wait only for a worker to be heard are looked at again.
 _LOOK_EVERY_S = 0.2
 _log = logging.getLogger(__name__)
@@ -28,7 +29,8 @@ class Tellers:
 
     def __init__(self) -> None:
         """Prepare; the thread starts with the first news."""
-        self._waiting: deque[Bulletin] = deque(maxlen=_MOST_WAITING)
+        self._waiting: deque[Bulletin] = deque()
+        self._records = 0
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closing = False
@@ -38,6 +40,9 @@ class Tellers:
         """Queue news; the oldest leave when too many wait."""
         with self._changed:
             self._waiting.append(news)
+            self._records += news.records
+            while len(self._waiting) > 1 and (len(self._waiting) > _MOST_WAITING or self._records > _MOST_RECORDS):
+                self._records -= self._waiting.popleft().records
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="ingest-teller", daemon=True)
                 self._thread.start()
@@ -63,6 +68,7 @@ class Tellers:
             self._changed.wait_for(lambda: self._waiting or self._closing)
             taken = list(self._waiting)
             self._waiting.clear()
+            self._records = 0
         return merged(taken) if taken else None
 
     def _tell(self, bulletin: Bulletin) -> None:

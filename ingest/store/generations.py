@@ -3,7 +3,7 @@ theirs.
 """
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -46,11 +46,14 @@ class _Sibling:
 
 @dataclass(slots=True)
 class _Generation:
-    """One generation of a round, and the parts in it by worker."""
+    """One generation of a round, and the parts in it by worker; its id is 0 until it is stored."""
 
-    id: int
+    run_id: UUID
+    index: int
     number: int
-    closed: bool
+    begin_ns: int = 0
+    closed: bool = False
+    id: int = 0
     parts: dict[int, list[_Sibling]] = field(default_factory=dict)
 
 
@@ -63,24 +66,27 @@ FROM ingest_workerround p JOIN ingest_stream s ON s.id = p.stream_id
 WHERE p.round_id = ANY(%s) AND (p.worker_id = ANY(%s) AND s.worker_id = p.worker_id OR p.stream_id = ANY(%s))
 """
 _MAKE = """
-INSERT INTO ingest_round (run_id, index, generation, begin_ns, closed, data_version, verdict_version,
-trainers) VALUES (%s, %s, %s, %s, false, 0, -1, 0) RETURNING id
+INSERT INTO ingest_round (run_id, index, generation, begin_ns, closed, data_version, verdict_version, trainers)
+SELECT run_id, index, generation, begin_ns, false, 0, -1, 0
+FROM unnest(%s::uuid[], %s::int[], %s::int[], %s::bigint[]) AS v (run_id, index, generation, begin_ns)
+RETURNING run_id, index, generation, id
 """
 
 
 def place(parts: Sequence[Part]) -> dict[tuple[int, int, int], int]:
     """Round.id for each part by its key; rounds and generations that do not exist are made."""
     places = _places(parts, _load(parts), make=False)
-    if len(places) == len(parts):
-        return places
-    for run_id in sorted({part.run_id for part in parts if part.key not in places}):
-        hold(Lock.ROUNDS, run_id)
-    return _places(parts, _load(parts), make=True)
+    if len(places) < len(parts):
+        for run_id in sorted({part.run_id for part in parts if part.key not in places}):
+            hold(Lock.ROUNDS, run_id)
+        places = _places(parts, _load(parts), make=True)
+        _insert([each for each in places.values() if not each.id])
+    return {key: generation.id for key, generation in places.items()}
 
 
-def _places(parts: Sequence[Part], rounds: Rounds, *, make: bool) -> dict[tuple[int, int, int], int]:
+def _places(parts: Sequence[Part], rounds: Rounds, *, make: bool) -> dict[tuple[int, int, int], _Generation]:
     """Where each part is or, if `make`, shall be. Earlier attempts first, and each before what it derives."""
-    places: dict[tuple[int, int, int], int] = {}
+    places: dict[tuple[int, int, int], _Generation] = {}
     for part in sorted(parts, key=lambda part: (part.began_at, part.stream_id, part.index, not part.own)):
         generations = rounds.setdefault((part.run_id, part.index), [])
         chosen = _present(part, generations)
@@ -88,7 +94,7 @@ def _places(parts: Sequence[Part], rounds: Rounds, *, make: bool) -> dict[tuple[
             chosen = _choose(part, generations)
             chosen.parts.setdefault(part.worker_id, []).append(_Sibling(part.stream_id, part.began_at, ended=False))
         if chosen is not None:
-            places[part.key] = chosen.id
+            places[part.key] = chosen
             for sibling in chosen.parts[part.worker_id]:
                 sibling.ended |= sibling.stream_id == part.stream_id and part.end_ns is not None and not part.derived
     return places
@@ -126,16 +132,20 @@ def _choose(part: Part, generations: list[_Generation]) -> _Generation:
     else:
         if generations:
             return generations[0]
-    made = _Generation(_insert(part, len(generations)), len(generations), closed=False)
+    made = _Generation(part.run_id, part.index, len(generations), part.begin_ns)
     generations.append(made)
     return made
 
 
-def _insert(part: Part, generation: int) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(_MAKE, [part.run_id, part.index, generation, part.begin_ns])
-        (round_id,) = cursor.fetchone()
-    return int(round_id)
+def _insert(generations: Iterable[_Generation]) -> None:
+    """Store new generations and give them their ids."""
+    new = {(each.run_id, each.index, each.number): each for each in generations}
+    if new:
+        begins = [each.begin_ns for each in new.values()]
+        with connection.cursor() as cursor:
+            cursor.execute(_MAKE, [*(list(column) for column in zip(*new, strict=True)), begins])
+            for *key, pk in cursor.fetchall():
+                new[tuple(key)].id = pk
 
 
 def _load(parts: Sequence[Part]) -> Rounds:
@@ -147,7 +157,7 @@ def _load(parts: Sequence[Part]) -> Rounds:
     with connection.cursor() as cursor:
         cursor.execute(_ROUNDS, [list({part.run_id for part in parts}), list({part.index for part in parts})])
         for run_id, index, pk, number, closed in sorted(cursor.fetchall(), key=lambda row: row[3]):
-            by_id[pk] = _Generation(pk, number, closed)
+            by_id[pk] = _Generation(run_id, index, number, closed=closed, id=pk)
             rounds.setdefault((run_id, index), []).append(by_id[pk])
         workers, streams = {part.worker_id for part in parts}, {part.stream_id for part in parts}
         cursor.execute(_PARTS, [list(by_id), list(workers), list(streams)])

@@ -70,6 +70,15 @@ class Bulletin:
         """The news of a shipper's own stream."""
         return self.hosts.setdefault(stream_id, HostNews(team_id, machine, stream_id))
 
+    @property
+    def records(self) -> int:
+        """How many phases, readings and heartbeats it tells of, which is what keeping it costs."""
+        told = [len(spans.begin_ns) for news in self.runs.values() for spans in news.spans]
+        told += [len(news.beats) for news in self.runs.values()]
+        told += [len(readings.series) for news in self.runs.values() for readings in news.readings]
+        told += [len(readings.series) for host in self.hosts.values() for readings in host.readings]
+        return sum(told)
+
 
 def merged(bulletins: Iterable[Bulletin]) -> Bulletin:
     """Several transactions' news as one, in their order."""

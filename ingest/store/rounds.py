@@ -28,20 +28,27 @@ class Closing:
     waiting: bool
 
 
+# The parts that the same stream records for the same worker in later rounds. Looked for round by round (OFFSET 0
+# keeps the planner to it): a round that may close has few later ones, a long run's worker has thousands of parts.
+_LATER = """
+    FROM ingest_round lr CROSS JOIN LATERAL (
+        SELECT l.begin_ns FROM ingest_workerround l
+        WHERE l.round_id = lr.id AND l.stream_id = p.stream_id AND l.worker_id = p.worker_id OFFSET 0) l
+    WHERE lr.run_id = r.run_id AND lr.index > r.index
+"""
 # A part is over when its attempt said so, or ended, or went on to a later round, or when its worker is gone
 # or has begun a newer attempt. A derived part says nothing of its own end: the stream that records it does,
 # by its own end of the round.
-_OVER = """
+_OVER = f"""
     (p.end_ns IS NOT NULL AND NOT p.derived)
     OR s.ended_at IS NOT NULL
     OR w.state IN ('lost', 'finished', 'failed', 'killed')
     OR EXISTS (SELECT 1 FROM ingest_stream n WHERE n.worker_id = p.worker_id AND s.worker_id = p.worker_id
                AND n.began_at > s.began_at)
-    OR EXISTS (SELECT 1 FROM ingest_workerround l JOIN ingest_round lr ON lr.id = l.round_id
-               WHERE l.stream_id = p.stream_id AND l.worker_id = p.worker_id AND lr.index > r.index)
+    OR EXISTS (SELECT 1 {_LATER})
     OR (p.derived AND EXISTS (SELECT 1 FROM ingest_workerround o WHERE o.round_id = p.round_id
                               AND o.stream_id = p.stream_id AND NOT o.derived AND o.end_ns IS NOT NULL))
-"""
+"""  # noqa: S608 - constants
 _ENDED = f"""
 SELECT r.id, r.data_version FROM ingest_round r
 WHERE r.run_id = %(run)s AND NOT r.closed AND (%(indexes)s::int[] IS NULL OR r.index = ANY(%(indexes)s))
@@ -51,17 +58,22 @@ WHERE r.run_id = %(run)s AND NOT r.closed AND (%(indexes)s::int[] IS NULL OR r.i
     WHERE p.round_id = r.id AND NOT ({_OVER}))
 """  # noqa: S608 - both halves are constants
 # Where a part's end is not known: the begin of its worker's next round, else the end of its last phase.
-_BOUNDS = """
+_BOUNDS = f"""
+WITH part AS MATERIALIZED (
+    SELECT p.round_id, p.stream_id, p.worker_id, r.index, p.begin_ns,
+           coalesce(p.end_ns, (SELECT min(l.begin_ns) {_LATER})) AS end_ns
+    FROM ingest_workerround p JOIN ingest_round r ON r.id = p.round_id WHERE p.round_id = ANY(%(rounds)s)
+), phase AS MATERIALIZED (
+    SELECT round, stream_id, max(end_ns) AS end_ns FROM ingest_phase
+    WHERE run_id = %(run)s AND round = ANY(ARRAY(SELECT index FROM part WHERE end_ns IS NULL))
+    GROUP BY round, stream_id
+)
 SELECT p.round_id, min(p.begin_ns), count(DISTINCT p.worker_id) FILTER (WHERE w.role <> 'coordinator'),
-       max(coalesce(p.end_ns,
-           (SELECT min(l.begin_ns) FROM ingest_workerround l JOIN ingest_round lr ON lr.id = l.round_id
-            WHERE l.stream_id = p.stream_id AND l.worker_id = p.worker_id AND lr.index > r.index),
-           (SELECT max(h.end_ns) FROM ingest_phase h
-            WHERE h.run_id = r.run_id AND h.round = r.index AND h.stream_id = p.stream_id),
-           p.begin_ns))
-FROM ingest_workerround p JOIN ingest_round r ON r.id = p.round_id JOIN ingest_worker w ON w.id = p.worker_id
-WHERE p.round_id = ANY(%s) GROUP BY p.round_id
-"""
+       max(coalesce(p.end_ns, h.end_ns, p.begin_ns))
+FROM part p JOIN ingest_worker w ON w.id = p.worker_id
+            LEFT JOIN phase h ON h.round = p.index AND h.stream_id = p.stream_id
+GROUP BY p.round_id
+"""  # noqa: S608 - constants
 # A running worker may have begun a round of which its host has not told yet. Once it was heard at a time
 # after the round's end it has nothing more to tell; without a known clock error its times say nothing.
 _UNHEARD = """
@@ -92,7 +104,7 @@ def close(run_id: UUID, indexes: Sequence[int] | None = None) -> Closing:
             return Closing([], waiting=False)
         cursor.execute(_UNHEARD, [run_id])
         (heard_ns,) = cursor.fetchone()
-        cursor.execute(_BOUNDS, [list(versions)])
+        cursor.execute(_BOUNDS, {"run": run_id, "rounds": list(versions)})
         rows = [
             (round_id, versions[round_id], begin, end, trainers)
             for round_id, begin, trainers, end in sorted(cursor.fetchall())
