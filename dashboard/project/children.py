@@ -52,6 +52,7 @@ class Child:
         self._asked: float | None = None
         self._insisted = False
         with program.log.open("ab") as log:
+            self.log_begins = log.tell()
             # A session of its own keeps a terminal's Ctrl-C for the supervisor, which stops things in order.
             self._process = subprocess.Popen(
                 [*_launcher(program), *program.command],

@@ -55,6 +55,7 @@ class DataFolder:
         self.sockets = self.root / "run"
         self.logs = self.root / "log"
         self.static = self.root / "static"
+        self.spool = self.root / "spool"
         self.secret_key = self.root / "secret_key"
         self.token = self.root / "token"
 

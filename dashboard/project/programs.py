@@ -91,15 +91,18 @@ class House:
 
     def agent(self, token: str) -> Unit:
         """Return this host's agent."""
-        given = {"ROUNDWATCH_URL": self.local_url, "ROUNDWATCH_TOKEN": token}
-        return _plain("agent", self.program("agent", "-m", "roundwatch", "agent", **given))
+        return _plain("agent", self.program("agent", "-m", "roundwatch", "agent", **self._destination(token)))
 
     def demo(self, token: str, arguments: str) -> Unit:
         """Return the example training; it may end by itself."""
-        given = {"ROUNDWATCH_URL": self.local_url, "ROUNDWATCH_TOKEN": token}
-        unit = _plain("demo", self.program("demo", str(_DEMO), *shlex.split(arguments), **given))
+        unit = _plain("demo", self.program("demo", str(_DEMO), *shlex.split(arguments), **self._destination(token)))
         unit.lasting = False
         return unit
+
+    def _destination(self, token: str) -> dict[str, str]:
+        """Where records of this machine go. One agent serves all who name the same URL, token and spool folder."""
+        spool = os.environ.get("ROUNDWATCH_SPOOL") or str(self.data.spool)
+        return {"ROUNDWATCH_URL": self.local_url, "ROUNDWATCH_TOKEN": token, "ROUNDWATCH_SPOOL": spool}
 
 
 def _plain(name: str, program: Program) -> Unit:
@@ -110,8 +113,10 @@ def _plain(name: str, program: Program) -> Unit:
 
 
 def _answers(url: str) -> bool:
+    # Past any proxy of the environment: from there, 127.0.0.1 is somebody else.
+    directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - our own http URL
+        with directly.open(url, timeout=5) as answer:
             return bool(answer.status == 200)
     except (urllib.error.URLError, OSError):
         return False

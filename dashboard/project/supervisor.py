@@ -35,13 +35,15 @@ class Stopped(Exception):  # noqa: N818 - not an error: somebody asked us to end
 class Unit:
     """A program under supervision, and what is known of its lives.
 
-    `ready` tells whether it does its work; `lasting` whether its end is a death to be mended (a demo may finish).
+    `ready` tells whether it does its work; `lasting` whether its end is a death to be mended (a demo may finish);
+    `awaited` whether somebody waits for its end, and says what came of it.
     """
 
     name: str
     start: Callable[[], Child]
     ready: Callable[[], bool] = lambda: True
     lasting: bool = True
+    awaited: bool = False
     child: Child | None = None
     log: Path | None = None
     deaths: int = 0
@@ -101,7 +103,7 @@ class Supervisor:
     # --- starting ------------------------------------------------------------------------------------------------
 
     def bring_up(self, units: Sequence[Unit], within_s: float) -> None:
-        """Start units together and return when all are ready.
+        """Start units together and return when all are ready, or over where they may end.
 
         Raises Refused when one is not in time or keeps dying, Stopped when a signal comes first.
         """
@@ -110,7 +112,7 @@ class Supervisor:
         waiting = list(units)
         while waiting:
             self.tick(0.02)
-            waiting = [unit for unit in waiting if not (unit.child and unit.child.alive and unit.ready())]
+            waiting = [unit for unit in waiting if not (unit.over or _does_its_work(unit))]
             for unit in waiting:
                 if unit.deaths >= _DEATHS_TO_GIVE_UP or time.monotonic() > deadline:
                     raise Refused(_why_not(unit))
@@ -118,7 +120,7 @@ class Supervisor:
     def run_once(self, program: Program, within_s: float) -> None:
         """Run a program to its end; raises Refused with its last words when it fails, Stopped on a signal."""
         before = program.log.stat().st_size if program.log.exists() else 0
-        unit = Unit(program.name, start=lambda: Child(program), lasting=False)
+        unit = Unit(program.name, start=lambda: Child(program), lasting=False, awaited=True)
         self._units.append(unit)
         deadline = time.monotonic() + within_s
         while not unit.over:
@@ -153,12 +155,12 @@ class Supervisor:
 
     def _mend(self, unit: Unit, now: float) -> None:
         if unit.child is not None and not unit.child.alive:
-            unit.exit_status = unit.child.exit_status
+            ended, unit.exit_status = unit.child, unit.child.exit_status
             unit.note_death(now)
             if unit.lasting and (unit.deaths <= _DEATHS_TO_SAY or unit.deaths % 100 == 0):
                 self._say(f"{unit.name} ended ({_how(unit.exit_status)}), starting it again")
-            elif unit.exit_status != 0:
-                self._say(f"{unit.name} ended ({_how(unit.exit_status)}); its log is {unit.log}")
+            elif not unit.lasting and not unit.awaited:
+                self._say(_farewell(unit, ended))
         if unit.child is None and not unit.over and now >= unit.start_at:
             try:
                 unit.begin()
@@ -203,6 +205,17 @@ def _reap_orphans(ours: set[int]) -> None:
         if dead is None or dead.si_pid in ours:
             return
         os.waitpid(dead.si_pid, os.WNOHANG)
+
+
+def _does_its_work(unit: Unit) -> bool:
+    return unit.child is not None and unit.child.alive and unit.ready()
+
+
+def _farewell(unit: Unit, life: Child) -> str:
+    if unit.exit_status == 0:
+        return f"{unit.name} has finished; its log is {unit.log}"
+    said = _last_words(life.program.log, life.log_begins)
+    return f"{unit.name} ended ({_how(unit.exit_status)}{f': {said}' if said else ''}); its log is {unit.log}"
 
 
 def _how(status: int | None) -> str:

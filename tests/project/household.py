@@ -1,6 +1,7 @@
 """A small house for tests to break: one lasting program, one that makes a grandchild in a session of its own.
 
-Run as a script with a folder for logs; prints a line of JSON once both run, then watches until a signal comes.
+Run as a script with a folder for logs; prints a line of JSON once both run, then watches until a signal comes. The
+code of a third program, which may end, can follow the folder; it is brought up before watching.
 """
 
 import json
@@ -55,6 +56,12 @@ def main() -> None:
             supervisor.bring_up(units, within_s=20)
             children = {unit.name: unit.child.pid for unit in units if unit.child}
             say(json.dumps({**children, "mark": supervisor.mark}))
+            for code in sys.argv[2:]:
+                guest = program(folder, supervisor.mark, "guest", code)
+                supervisor.bring_up(
+                    [Unit("guest", lambda guest=guest: Child(guest), lambda: False, lasting=False)], within_s=20
+                )
+                say("all are here")
             supervisor.run()
         except Stopped:
             say("stopped")

@@ -28,10 +28,10 @@ def until(condition: Callable[[], bool], within_s: float = 10.0) -> None:
 class Household:
     """A supervisor with two programs, in a process of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *guests: str) -> None:
         self.folder = folder
         self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("household.py")), str(folder)],
+            [sys.executable, str(Path(__file__).with_name("household.py")), str(folder), *guests],
             env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
             stdout=subprocess.PIPE,
             text=True,
@@ -104,6 +104,25 @@ def test_the_warden_is_replaced_when_killed(household: Household) -> None:
     until(lambda: wardens() not in ([], [first]))
     household.process.kill()
     until(lambda: household.members() == set(), within_s=5)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("raise SystemExit('there is no such option')", "guest ended (exit code 1: there is no such option)"),
+        ("print('all rounds are done')", "guest has finished"),
+    ],
+    ids=["fails", "finishes"],
+)
+def test_a_guest_that_leaves_before_it_was_ready_takes_nobody_with_it(tmp_path: Path, code: str, said: str) -> None:
+    (tmp_path / "guest.log").write_text("words of an earlier life\n")
+    house = Household(tmp_path, code)
+    try:
+        assert house.line() == f"{said}; its log is {tmp_path / 'guest.log'}\n"
+        assert house.line() == "all are here\n"
+        assert len(house.members()) == 3
+    finally:
+        house.close()
 
 
 @pytest.mark.parametrize(("deaths", "pause"), [(0, 0.0), (1, 0.25), (2, 0.5), (5, 4.0), (9, 5.0)])
