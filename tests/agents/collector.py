@@ -50,6 +50,7 @@ class Collector:
         self.tokens: list[str] = []
         self.answers: Callable[[dict[str, Any]], Answer | None] = lambda _: None
         self.deleted: set[str] = set()
+        self.refused: dict[str, str] = {}  # reasons by stream
         self.missing: dict[str, list[list[int]]] = {}
         self.lock = threading.Lock()
         self.server: ThreadingHTTPServer | None = None
@@ -110,6 +111,8 @@ class Collector:
     def take(self, batch: dict[str, Any]) -> dict[str, Any]:
         if batch["stream"] in self.deleted:
             return {"stream": batch["stream"], "status": "deleted", "missing": [], "rejected": 0}
+        if reason := self.refused.get(batch["stream"]):
+            return {"stream": batch["stream"], "status": "refused", "missing": [], "rejected": 0, "reason": reason}
         heard = self.streams.setdefault(batch["stream"], Heard(batch["identity"]))
         for number, record in rows(batch):
             known = heard.records.setdefault(number, record)

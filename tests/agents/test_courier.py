@@ -21,8 +21,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from roundwatch import preparing, slots
+from roundwatch import preparing, slots, spool
 from roundwatch.courier import retry_after
+from roundwatch.spool import Spool
 from tests.agents.collector import Answer, Collector, Heard
 from tests.agents.shelf import STREAM, Shelf
 
@@ -149,6 +150,49 @@ def test_the_stream_of_a_deleted_run_is_dropped(shelf: Shelf, collector: Collect
     shelf.send()
     assert not shelf.spool.streams
     assert not (tmp_path / STREAM).exists()
+
+
+def test_a_stream_that_is_refused_is_set_aside_whole_and_the_others_are_not_touched(
+    shelf: Shelf, collector: Collector, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = shelf.spool.add("6" * 32, {"identity": {"worker": "v"}, "boot": "boot", "wall_ns": 0, "mono_ns": 0})
+    other.insert([shelf.record(slots.EVENT, name=other.name("e")) for _ in range(100)])
+    shelf.events(5)
+    shelf.spool.sync()
+    collector.refused[STREAM] = "a name holds a character that cannot be stored"
+    shelf.send()
+    assert list(shelf.spool.streams) == ["6" * 32]
+    assert collector.streams["6" * 32].whole()
+    assert STREAM in shelf.spool.discarded
+    assert not (tmp_path / STREAM).exists()
+    (aside,) = (tmp_path / "refused").iterdir()
+    assert aside.name.startswith(STREAM)
+    assert list(aside.iterdir())
+    assert caplog.text.count("cannot be stored") == 1
+    assert shelf.preparer.refused == 5
+    assert list(Spool(tmp_path).find({})) == ["6" * 32]
+    other.journal.remove()
+
+
+def test_where_much_was_set_aside_already_a_refused_stream_is_removed(
+    shelf: Shelf, collector: Collector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool, "REFUSED_STREAMS_BYTES", 0)
+    shelf.events(5)
+    collector.refused[STREAM] = "no"
+    shelf.send()
+    assert not list((tmp_path / "refused").iterdir())
+
+
+def test_a_server_that_refuses_every_request_is_asked_ever_more_slowly(shelf: Shelf, collector: Collector) -> None:
+    collector.answers = lambda request: (422, {}) if request["batches"] else None
+    shelf.events(20)
+    pauses = [step(shelf) for _ in range(60)]
+    assert pauses[1:10] == [0.0] * 9
+    assert all(pause > 0 for pause in pauses[40:])
+    collector.answers = lambda _: None
+    shelf.send()
+    assert heard(collector).whole()
 
 
 def test_what_the_server_misses_is_sent_again_from_disk(shelf: Shelf, collector: Collector) -> None:

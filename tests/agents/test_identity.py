@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from roundwatch import identity
+from roundwatch import identity, wire
 
 TORCHRUN = {"RANK": "5", "LOCAL_RANK": "1", "WORLD_SIZE": "8", "TORCHELASTIC_RUN_ID": "job-7"}
 SLURM_STEP = {
@@ -126,3 +126,26 @@ def test_without_boot_ids_machines_are_told_by_name(tmp_path, monkeypatch: pytes
     monkeypatch.setattr(identity, "BOOT_ID", tmp_path / "absent")
     assert identity.machine() != with_boot_id
     assert identity.machine() == identity.machine()
+
+
+def test_what_the_environment_says_is_made_to_fit_instead_of_refused() -> None:
+    said = {
+        "ROUNDWATCH_SITE": "s" * 200,
+        "ROUNDWATCH_WORKER": "a\udcffb",
+        "TORCHELASTIC_RUN_ID": "j" * 127 + "\0x",
+        "LOCAL_RANK": "0",
+        "RANK": str(1 << 31),
+        "WORLD_SIZE": "9" * 5_000,
+    }
+    found = identity.find(environment=said)
+    for name in (found.site, found.worker, found.run_id, found.host):
+        assert name is not None
+        assert wire.name_fault(name) is None
+    assert found.worker == "a\N{REPLACEMENT CHARACTER}b"
+    assert (found.rank, found.local_rank, found.world_size) == (None, None, None)
+
+
+def test_names_that_are_too_long_stay_different() -> None:
+    names = {identity.find(group="g" * 128, rank=rank, environment={}).worker for rank in range(10)}
+    assert len(names) == 10
+    assert all(wire.name_fault(name) is None for name in names)

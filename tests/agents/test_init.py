@@ -37,6 +37,14 @@ def _nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"role": "spectator"}, "trainer, coordinator"),
         ({"rank": -1}, "rank"),
         ({"rank": "3"}, "rank"),
+        ({"rank": 1 << 31}, "rank"),
+        ({"worker": "a\0b"}, "worker"),
+        ({"group": "a\ud800"}, "group"),
+        ({"project": "a\0"}, "project"),
+        ({"rounds": 1 << 31}, "rounds"),
+        ({"model_bytes": 1 << 63}, "model_bytes"),
+        ({"flops_per_item": 1e300}, "flops_per_item"),
+        ({"tags": ["a"] * 101}, "tags"),
         ({"rounds": -1}, "rounds"),
         ({"rounds": 1.5}, "rounds"),
         ({"model_bytes": True}, "model_bytes"),
@@ -212,4 +220,5 @@ def test_attributes_keep_numbers_and_tell_the_rest_as_text() -> None:
         "t": True,
     }
     assert attributes(given) == (b'{"n":3,"a":[1, {"b": null}],"s":"\\u00fc","f":0.5,"inf":"inf","o":"x","t":true}')
+    assert attributes({"a\0": ["\ud800", "\N{GRINNING FACE}"]}) == b'{"a\\ufffd": ["\\ufffd", "\\ud83d\\ude00"]}'
     assert b"larger than" in attributes({str(index): "x" * 1_000 for index in range(40)})

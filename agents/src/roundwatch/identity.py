@@ -11,8 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from roundwatch import wire
+
 Environment = Mapping[str, str]
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+MAX_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +49,15 @@ class Found:
 
 
 def _number(environment: Environment, name: str) -> int | None:
-    """A count of at least 0 from the environment; None where it is absent or something else."""
+    """A count from 0 to MAX_RANK from the environment; None where it is absent or something else."""
     text = environment.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() else None
+    usable = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS and int(text) <= wire.MAX_RANK
+    return int(text) if usable else None
 
 
 def _text(environment: Environment, name: str) -> str | None:
-    return environment.get(name, "").strip() or None
+    """A text from the environment in a form that every server takes: nobody may be near who could correct it."""
+    return wire.fitting(environment.get(name, "").strip()) or None
 
 
 def torchrun(environment: Environment) -> Told:
@@ -121,9 +126,8 @@ def worker_name(role: str, rank: int | None, group: str | None) -> str:
 
     `rank-<rank>`, `<group>/rank-<rank>` with a group, or the role where there is no rank.
     """
-    if rank is None:
-        return role if group is None else f"{group}/{role}"
-    return f"rank-{rank}" if group is None else f"{group}/rank-{rank}"
+    name = role if rank is None else f"rank-{rank}"
+    return name if group is None else wire.fitting(f"{group}/{name}")
 
 
 def find(
@@ -157,6 +161,6 @@ def find(
         worker=worker or _text(environment, "ROUNDWATCH_WORKER") or worker_name(role, ranks.rank, group),
         role=role,
         machine=machine(),
-        host=socket.gethostname(),
+        host=wire.fitting(socket.gethostname()),
         site=site or _text(environment, "ROUNDWATCH_SITE"),
     )

@@ -23,6 +23,11 @@ MAX_WORKERS = 4_096
 MAX_ATTRS_BYTES = 16 << 10
 MAX_CONFIG_BYTES = 256 << 10
 MAX_BODY_SECONDS = 10
+MAX_TAGS = 100
+MAX_RANK = MAX_ROUNDS = (1 << 31) - 1
+MAX_FIGURE = 1 << 62
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 # A kind's number is its index here; the order is part of the wire and may only grow.
 KINDS = ("compute", "input", "encode", "transfer", "aggregate", "persist", "apply", "wait", "other")
@@ -49,8 +54,40 @@ ROLES = ("trainer", "coordinator")
 
 
 def kind_of(name: str) -> str:
-    """The kind of a phase by its name (interfaces.md, phase vocabulary); "other" where the name says nothing."""
+    """The kind of a phase by its name, as PHASE_KINDS has it; "other" where the name says nothing."""
     return PHASE_KINDS.get(name, "other")
+
+
+def storable(text: str) -> bool:
+    """Whether a server can keep the text: its database holds no NUL, and UTF-8 no lone surrogate."""
+    return "\0" not in text and (text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text))
+
+
+def cleaned(text: str, limit: int = MAX_NAME_CHARS) -> str:
+    """The text cut to `limit` characters, with what cannot be kept replaced."""
+    text = text[:limit]
+    if storable(text):
+        return text
+    return "".join(REPLACEMENT if char == "\0" or "\ud800" <= char <= "\udfff" else char for char in text)
+
+
+def fitting(text: str, limit: int = MAX_NAME_CHARS) -> str:
+    """The text as a name that is valid: cleaned, and where it is too long, cut and told apart by a digest."""
+    if len(text) <= limit:
+        return cleaned(text, limit)
+    import hashlib  # noqa: PLC0415 - rarely needed, and dear to import
+
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{cleaned(text, limit - 17)}~{digest}"
+
+
+def name_fault(text: str, limit: int = MAX_NAME_CHARS) -> str | None:
+    """Why a text is no name, or None where it is one."""
+    if not text:
+        return "a name is empty"
+    if len(text) > limit:
+        return f"a name is longer than {limit} characters"
+    return None if storable(text) else "a name holds a character that cannot be stored"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -298,7 +335,10 @@ def decode_answer(body: bytes) -> Answer:
     """An answer's body as an `Answer`; fields this version does not know are passed over. Raises ValueError."""
     try:
         raw = json.loads(body)
-        results = [Result(**{k: r[k] for k in ("stream", "status", "missing", "rejected")}) for r in raw["results"]]
+        results = [
+            Result(**{k: r[k] for k in ("stream", "status", "missing", "rejected")}, reason=str(r.get("reason", "")))
+            for r in raw["results"]
+        ]
         return Answer(results=results, **{k: raw[k] for k in ("t2_ns", "t3_ns", "clock", "ask")})
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not an answer: {error!r}") from error
