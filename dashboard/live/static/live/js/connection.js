@@ -69,7 +69,8 @@ export class Connection {
 
   /** The snapshot's frames, or null where this page may not have them. */
   async #snapshot(signal) {
-    const { answer, bytes } = await download(this.snapshotUrl, { signal, headers: { Accept: "application/octet-stream" }, cache: "no-store" });
+    // Asked as plainly as the page preloads it, or it would be asked twice; the server forbids to keep the answer.
+    const { answer, bytes } = await download(this.snapshotUrl, { signal });
     if (signal.aborted) return null;
     if (GONE.has(answer.status) || answer.redirected) return this.#stop("refused", answer.status);
     if (!bytes) throw new Error(`snapshot answered ${answer.status}`);
