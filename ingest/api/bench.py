@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from ingest.api.columns import Verdicts, first_use, row
+from ingest.api.numbers import Numbers
 from ingest.api.texts import json_text, name_fault, shown
 from ingest.store.arrivals import Ints, Mask, Reject
 from roundwatch import wire
@@ -34,6 +35,7 @@ class Bench:
     """One batch; `names`, `speaks_for` and `attrs` become the arrival's tables."""
 
     batch: wire.Batch
+    numbers: Numbers
     now_ns: int
     host_stream: bool
     name_faults: list[str | None] = field(init=False)
@@ -63,6 +65,8 @@ class Bench:
 
     def speakers(self, workers: Ints) -> Ints:
         """A column of names of other workers as places in `speaks_for`; -1 stays -1."""
+        if workers.max(initial=-1) < 0:
+            return workers
         distinct, positions = first_use(workers)
         return np.array([self.speaker(name) for name in distinct], np.int64)[positions]
 
@@ -73,6 +77,8 @@ class Bench:
     def open_case(self, numbers: Ints) -> Verdicts:
         """Verdicts over records with these numbers; one whose number came before in this batch is refused."""
         verdicts = Verdicts(len(numbers))
+        if not self.numbers.repeated:
+            return verdicts
         distinct, firsts = np.unique(numbers, return_index=True)
         repeated = np.ones(len(numbers), np.bool_)
         repeated[firsts] = False
@@ -93,10 +99,8 @@ class Bench:
     def times(self, raw: tuple[Ints, Mask], explicit: Mask | None, verdicts: Verdicts) -> Ints:
         """Times on the server's clock; `explicit` ones are taken as they came. Refuses what lies out of time."""
         column, beyond = raw
-        offset = np.full(len(column), self.batch.offset_ns, np.int64)
-        if explicit is not None:
-            offset[explicit] = 0
-        times = column + offset
+        offset_ns = self.batch.offset_ns
+        times = column + (offset_ns if explicit is None else np.where(explicit, 0, offset_ns))
         verdicts.refuse(beyond | (times > self.now_ns + AHEAD_NS) | (times < EARLIEST_NS), OUT_OF_TIME)
         return times
 

@@ -2,13 +2,11 @@
 
 from uuid import UUID
 
-import numpy as np
-
 from ingest.api import lifecycle, records
 from ingest.api.bench import Bench
-from ingest.api.columns import LIMIT, integers
+from ingest.api.columns import LIMIT
 from ingest.api.identity import stream_uid, wall_shift, who
-from ingest.api.numbers import records_in, require_cover
+from ingest.api.numbers import SORTS, Numbers, numbers_of, records_in
 from ingest.api.tables import require_tables
 from ingest.api.texts import cleaned, name_fault
 from ingest.store.arrivals import Arrival, Fault, Job, Loss, Refused, Turn, Who
@@ -42,8 +40,7 @@ def job(team_id: UUID, request: wire.Request, arrived_ns: int, size: int = 0) ->
 
 
 def _arrival(batch: wire.Batch, uid: UUID, owner: Who, now_ns: int, field: str) -> Arrival:
-    _require_shape(batch, field)
-    bench = Bench(batch, now_ns, owner.host_stream)
+    bench = Bench(batch, _require_shape(batch, field), now_ns, owner.host_stream)
     phases, events, rounds = records.phases(bench), records.events(bench), records.rounds(bench)
     samples, series = records.samples(bench)
     turns = [turn for record in batch.lifecycle if (turn := _turn(bench, record))]
@@ -73,29 +70,17 @@ def _arrival(batch: wire.Batch, uid: UUID, owner: Who, now_ns: int, field: str) 
     )
 
 
-def _require_shape(batch: wire.Batch, field: str) -> None:
+def _require_shape(batch: wire.Batch, field: str) -> Numbers:
     require_tables(batch, field)
-    numbers = [np.array([record.number for record in batch.lifecycle if abs(record.number) < LIMIT], np.int64)]
-    if any(abs(record.number) >= LIMIT for record in batch.lifecycle):
-        raise Fault(422, "numbers", "A number is out of range.", f"{field}.lifecycle")
-    for part in ("phases", "rounds", "events", "samples"):
-        columns = getattr(batch, part)
-        lengths = {name: len(getattr(columns, name)) for name in columns.__dataclass_fields__}
-        odd = next((name for name, length in lengths.items() if length != lengths["number"]), None)
+    for sort in SORTS:
+        columns = getattr(batch, sort)
+        count = len(columns.number)
+        odd = next((name for name in columns.__dataclass_fields__ if len(getattr(columns, name)) != count), None)
         if odd:
-            raise Fault(422, "columns", "Columns of one sort have different lengths.", f"{field}.{part}.{odd}")
-        numbers.append(_numbers(columns.number, f"{field}.{part}.number"))
-    numbers.append(_numbers(batch.starts, f"{field}.starts"))
-    require_cover(batch, np.concatenate(numbers), field)
+            raise Fault(422, "columns", "Columns of one sort have different lengths.", f"{field}.{sort}.{odd}")
     if abs(batch.offset_ns) > _MAX_OFFSET_NS or not 0 <= (batch.error_ns or 0) <= LIMIT:
         raise Fault(422, "clock", "offset_ns or error_ns is out of range.", f"{field}.offset_ns")
-
-
-def _numbers(differences: list[int], field: str) -> np.typing.NDArray[np.int64]:
-    numbers, beyond = integers(differences, differences=True)
-    if beyond.any():
-        raise Fault(422, "numbers", "A number is out of range.", field)
-    return numbers
+    return numbers_of(batch, field)
 
 
 def _turn(bench: Bench, record: wire.Lifecycle) -> Turn | None:

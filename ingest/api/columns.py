@@ -19,6 +19,8 @@ def integers(values: list[int], *, differences: bool = False) -> tuple[Ints, Mas
     """The column, undone of its differences if asked, and which of its values lie beyond +-2^62 (0 stands
     there).
     """
+    if not values:
+        return np.zeros(0, np.int64), np.zeros(0, np.bool_)
     try:
         raw = np.array(values, np.int64)
     except OverflowError:
@@ -28,7 +30,7 @@ def integers(values: list[int], *, differences: bool = False) -> tuple[Ints, Mas
             return _exact(undelta(values))
         raw = np.cumsum(raw)
     beyond = (raw > LIMIT) | (raw < -LIMIT)
-    return np.where(beyond, 0, raw), beyond
+    return np.where(beyond, 0, raw) if beyond.any() else raw, beyond
 
 
 def _exact(values: Sequence[int]) -> tuple[Ints, Mask]:
@@ -63,6 +65,8 @@ class Verdicts:
 
     def refuse(self, which: Mask, reason: str) -> None:
         """Refuse the records of the mask."""
+        if not which.any():  # nearly always
+            return
         for index in np.flatnonzero(which & ~self.bad):
             self.reasons[int(index)] = reason
         self.bad |= which
@@ -75,7 +79,9 @@ class Verdicts:
         """
         outside = (column < -1) | (column >= len(reasons))
         self.refuse(outside, absent)
-        inside = np.where(outside, -1, column)
+        inside = np.where(outside, -1, column) if outside.any() else column
+        if not any(reasons):
+            return inside
         faulty = np.array([*(reason is not None for reason in reasons), False])  # the last one stands for -1
         which = faulty[inside] & ~self.bad
         for index in np.flatnonzero(which).tolist():

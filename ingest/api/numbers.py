@@ -2,11 +2,23 @@
 no other.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from ingest.api.columns import LIMIT
+from ingest.api.columns import LIMIT, integers
 from ingest.store.arrivals import Fault, Ints
 from roundwatch import wire
+
+SORTS = ("phases", "rounds", "events", "samples")
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The numbers of a batch's records in columns, by sort, and whether any number stands in two places."""
+
+    of: dict[str, Ints]
+    repeated: bool
 
 
 def records_in(batch: wire.Batch) -> int:
@@ -15,11 +27,32 @@ def records_in(batch: wire.Batch) -> int:
     return sum(len(part.number) for part in columns) + len(batch.starts) + len(batch.lifecycle) + len(batch.drops)
 
 
-def require_cover(batch: wire.Batch, numbers: Ints, field: str) -> None:
-    """Raise Fault 422 unless `numbers` and the batch's drops make up its range exactly."""
+def numbers_of(batch: wire.Batch, field: str) -> Numbers:
+    """The batch's numbers; raises Fault 422 unless they and the drops make up its range exactly."""
+    if any(abs(record.number) >= LIMIT for record in batch.lifecycle):
+        raise Fault(422, "numbers", "A number is out of range.", f"{field}.lifecycle")
+    columns = {sort: _column(getattr(batch, sort).number, f"{field}.{sort}.number") for sort in SORTS}
+    others = [
+        np.array([record.number for record in batch.lifecycle], np.int64),
+        _column(batch.starts, f"{field}.starts"),
+    ]
+    numbers = np.concatenate([*columns.values(), *others])
+    distinct = int(np.unique(numbers).size)
+    _require_cover(batch, numbers, distinct, field)
+    return Numbers(columns, distinct < numbers.size)
+
+
+def _column(differences: list[int], field: str) -> Ints:
+    numbers, beyond = integers(differences, differences=True)
+    if beyond.any():
+        raise Fault(422, "numbers", "A number is out of range.", field)
+    return numbers
+
+
+def _require_cover(batch: wire.Batch, numbers: Ints, distinct: int, field: str) -> None:
     if not 0 <= batch.first <= LIMIT or not 0 <= batch.count <= LIMIT or not -1 <= batch.highest <= LIMIT:
         raise Fault(422, "numbers", "first, count or highest is out of range.", field)
-    covered = _distinct(numbers) + _dropped(batch, numbers, field)
+    covered = distinct + _dropped(batch, numbers, field)
     lowest, beyond = batch.first, batch.first + batch.count
     if numbers.size and (numbers.min() < lowest or numbers.max() >= beyond):
         raise Fault(422, "numbers", "A record's number lies outside of first .. first + count - 1.", field)
@@ -27,12 +60,10 @@ def require_cover(batch: wire.Batch, numbers: Ints, field: str) -> None:
         raise Fault(422, "numbers", "The records do not cover first .. first + count - 1.", field)
 
 
-def _distinct(numbers: Ints) -> int:
-    return int(np.unique(numbers).size)
-
-
 def _dropped(batch: wire.Batch, numbers: Ints, field: str) -> int:
     """How many numbers the drops stand for; raises Fault 422 where they overlap each other or a record."""
+    if not batch.drops:
+        return 0
     total, reached = 0, batch.first
     ordered = np.sort(numbers)
     for drop in sorted(batch.drops, key=lambda drop: drop.number):

@@ -14,11 +14,16 @@ _MAX_UNIT_CHARS = 32
 _SOURCES = ("host", "process", "device", "training")
 _OTHER = wire.KIND_NUMBER["other"]
 
+_NO_PHASES, _NO_EVENTS, _NO_ROUNDS = PhaseRows.none(), EventRows.none(), RoundRows.none()
+_NO_SAMPLES = SampleRows.none()
+
 
 def phases(bench: Bench) -> PhaseRows:
     """The batch's ended phases that can be stored."""
     columns = bench.batch.phases
-    number, _ = integers(columns.number, differences=True)
+    if not columns.number:
+        return _NO_PHASES
+    number = bench.numbers.of["phases"]
     verdicts = bench.open_case(number)
     start, start_beyond = integers(columns.start, differences=True)
     verdicts.refuse(start_beyond | (start < 0) | (start > number), "its start is no number before its own")
@@ -44,7 +49,9 @@ def phases(bench: Bench) -> PhaseRows:
 def events(bench: Bench) -> EventRows:
     """The batch's events that can be stored."""
     columns = bench.batch.events
-    number, _ = integers(columns.number, differences=True)
+    if not columns.number:
+        return _NO_EVENTS
+    number = bench.numbers.of["events"]
     verdicts = bench.open_case(number)
     time = bench.times(integers(columns.time_ns, differences=True), None, verdicts)
     name = _required(bench, columns.name, verdicts)
@@ -60,7 +67,9 @@ def events(bench: Bench) -> EventRows:
 def samples(bench: Bench) -> tuple[SampleRows, list[SeriesKey]]:
     """The batch's readings that can be stored, and the series that they belong to."""
     batch, columns = bench.batch, bench.batch.samples
-    number, _ = integers(columns.number, differences=True)
+    if not columns.number:
+        return _NO_SAMPLES, []
+    number = bench.numbers.of["samples"]
     verdicts = bench.open_case(number)
     time = bench.times(integers(columns.time_ns, differences=True), _clock(columns.clock, verdicts), verdicts)
     metric_faults = [_metric_fault(metric) for metric in batch.metrics]
@@ -87,7 +96,9 @@ def samples(bench: Bench) -> tuple[SampleRows, list[SeriesKey]]:
 def rounds(bench: Bench) -> RoundRows:
     """The batch's begins and ends of rounds that can be stored."""
     columns = bench.batch.rounds
-    number, _ = integers(columns.number, differences=True)
+    if not columns.number:
+        return _NO_ROUNDS
+    number = bench.numbers.of["rounds"]
     verdicts = bench.open_case(number)
     begin = bench.times(integers(columns.begin_ns, differences=True), None, verdicts)
     end = bench.ends(begin, integers(columns.duration_ns), verdicts)
@@ -113,7 +124,7 @@ def _within(values: list[int], least: int, most: int, reason: str, verdicts: Ver
     column, beyond = integers(values)
     wrong = beyond | (column < least) | (column > most)
     verdicts.refuse(wrong, reason)
-    return np.where(wrong, least, column)
+    return np.where(wrong, least, column) if wrong.any() else column
 
 
 def _clock(values: list[int], verdicts: Verdicts) -> Mask:

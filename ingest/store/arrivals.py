@@ -48,11 +48,20 @@ class Who:
     began_at: dt.datetime
 
 
+# Columns of records that hold something else than integers.
+_TYPES: dict[str, type] = {"explicit": np.bool_, "ended": np.bool_, "value": np.float64}
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """Records of one sort, as columns of equal length that begin with their stream numbers."""
 
     number: Ints
+
+    @classmethod
+    def none(cls) -> Self:
+        """No records."""
+        return cls(**{column.name: np.zeros(0, _TYPES.get(column.name, np.int64)) for column in fields(cls)})
 
     def __len__(self) -> int:
         """How many records."""
