@@ -5,15 +5,15 @@ most work.
 import asyncio
 import hashlib
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
-from django.db import DatabaseError, connection
 
 from ingest.api import auth
 from ingest.api.answers import send_answer, send_fault
 from ingest.api.auth import TokenInfo
+from ingest.api.lookups import Lookups
+from ingest.api.outage import Outage
 from ingest.api.reading import Body, GoneError
 from ingest.api.tellers import Tellers
 from ingest.api.writers import MAX_WAITING, THREADS, Ticket, Writers
@@ -38,9 +38,10 @@ class Door:
         self, *, threads: int = THREADS, most_waiting: int = MAX_WAITING, seconds: float = wire.MAX_BODY_SECONDS
     ) -> None:
         """Prepare: `threads` write, `most_waiting` requests wait, a body may take `seconds`."""
+        outage = Outage()
         self._tellers = Tellers()
-        self._writers = Writers(self._tellers, threads=threads, most=most_waiting)
-        self._lookers = ThreadPoolExecutor(1, "ingest-token")
+        self._writers = Writers(self._tellers, outage, threads=threads, most=most_waiting)
+        self._lookups = Lookups(outage)
         self._seconds = seconds
         self._reading = 0
         self._clock = clock_name()
@@ -63,7 +64,7 @@ class Door:
         """Finish what was taken in, then end all threads."""
         self._writers.close()
         self._tellers.close()
-        self._lookers.shutdown()
+        self._lookups.close()
 
     async def _serve(self, scope: HTTPScope, body: Body) -> wire.Answer:
         arrived_ns = time.time_ns()
@@ -88,10 +89,7 @@ class Door:
 
     async def _authenticate(self, header: str) -> TokenInfo:
         digest = auth.digest_of(header)
-        known = auth.remembered(digest) if digest else None
-        token = known.token if known else None
-        if digest and known is None:
-            token = await asyncio.get_running_loop().run_in_executor(self._lookers, _look_up, digest)
+        token = await self._lookups.find(digest) if digest else None
         if token is None or not token.may("ingest"):
             raise Fault(401, "token", "The token is unknown, revoked, expired, or may not ingest.", "authorization")
         return token
@@ -103,15 +101,6 @@ class Door:
         if unread:
             await body.drain()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-def _look_up(digest: bytes) -> TokenInfo | None:
-    try:
-        return auth.look_up(digest)
-    except DatabaseError:
-        raise Fault(503, "database", "The database does not answer; try again in a second.") from None
-    finally:
-        connection.close()
 
 
 app = Door()

@@ -1,6 +1,4 @@
-"""Tokens as their holders show them: looked up by hash, remembered for a few seconds so that revocation works
-soon.
-"""
+"""Tokens as their holders show them: looked up by hash, remembered for seconds, so that revocation works soon."""
 
 import datetime as dt
 import hashlib
@@ -8,14 +6,15 @@ import time
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Q
 from django.utils import timezone
 
-from ingest.models import Token
+from ingest.queries import tokens
 from ingest.store.known import Known
+from ingest.store.tokens import note_use
 
-# Well below the 30 s within which a revoked token must be refused.
+# A revoked token must be refused within 30 s: well below it while the database can be asked.
 _REMEMBER_S = 10.0
+_REMEMBER_UNASKED_S = 30.0
 _NOTE_USE_EVERY = dt.timedelta(minutes=1)
 _MAX_HEADER_CHARS = 512
 
@@ -43,6 +42,14 @@ class Remembered:
 
 
 _seen: Known[bytes, Remembered] = Known(10_000)
+# Apart, so that a flood of made-up tokens cannot push out those that are good.
+_unknown: Known[bytes, Remembered] = Known(10_000)
+
+
+def forget() -> None:
+    """Forget what was looked up."""
+    _seen.clear()
+    _unknown.clear()
 
 
 def authenticate(header: str | None) -> TokenInfo | None:
@@ -64,19 +71,27 @@ def digest_of(header: str | None) -> bytes | None:
 
 def remembered(digest: bytes) -> Remembered | None:
     """What was found for the hash in the last seconds; never asks the database."""
-    known = _seen.get(digest)
+    known = _seen.get(digest) or _unknown.get(digest)
     return known if known and time.monotonic() - known.at < _REMEMBER_S else None
+
+
+def found_lately(digest: bytes) -> TokenInfo | None:
+    """The token as it was found within 30 s: what counts while the database cannot be asked."""
+    known = _seen.get(digest)
+    return known.token if known and time.monotonic() - known.at < _REMEMBER_UNASKED_S else None
 
 
 def look_up(digest: bytes) -> TokenInfo | None:
     """Ask the database, remember the answer, and note now and then that the token was used."""
     now = timezone.now()
-    live = Q(expires_at=None) | Q(expires_at__gt=now)
-    row = Token.objects.filter(live, digest=digest, revoked_at=None).first()
-    info = None
-    if row is not None:
-        info = TokenInfo(row.pk, row.team_id, frozenset(row.scopes), row.expires_at)
-        if row.last_used_at is None or now - row.last_used_at > _NOTE_USE_EVERY:
-            Token.objects.filter(pk=row.pk).update(last_used_at=now)
+    row = tokens.valid(digest, now)
+    if row is None:
+        _seen.forget(digest)
+        _unknown.put(digest, Remembered(time.monotonic(), None))
+        return None
+    info = TokenInfo(row.pk, row.team_id, frozenset(row.scopes), row.expires_at)
+    if row.last_used_at is None or now - row.last_used_at > _NOTE_USE_EVERY:
+        note_use(row.pk, now)
+    _unknown.forget(digest)
     _seen.put(digest, Remembered(time.monotonic(), info))
     return info

@@ -2,7 +2,6 @@
 
 import logging
 import threading
-import time
 from collections import Counter, deque
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -12,6 +11,7 @@ from uuid import UUID
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from ingest.api.decode import job
+from ingest.api.outage import DOWN, Outage
 from ingest.api.tellers import Tellers
 from ingest.store import telemetry
 from ingest.store.arrivals import Fault, Job
@@ -23,10 +23,7 @@ MAX_WAITING_BYTES = 64 << 20
 _MAX_TOGETHER = 64
 _MAX_TOGETHER_BYTES = 1 << 20
 _MAX_TOGETHER_INFLATED = 16 << 20
-# How long requests are sent away unread after the database did not answer.
-_PAUSE_S = 1.0
 _BUSY = Fault(503, "busy", "The server is busy; try again in a second.")
-_DOWN = Fault(503, "database", "The database does not answer; try again in a second.")
 _log = logging.getLogger(__name__)
 
 
@@ -44,9 +41,14 @@ class Ticket:
 class Writers:
     """The queue and its threads, started by the first request. Threads may share it."""
 
-    def __init__(self, tellers: Tellers, *, threads: int = THREADS, most: int = MAX_WAITING) -> None:
-        """Prepare; `tellers` get the news of every transaction, `most` requests may wait."""
-        self._tellers, self._threads, self._most = tellers, threads, most
+    def __init__(
+        self, tellers: Tellers, outage: Outage, *, threads: int = THREADS, most: int = MAX_WAITING
+    ) -> None:
+        """Prepare; `tellers` get the news of every transaction, `most` requests may wait.
+
+        While the `outage` lasts, requests are sent away unread.
+        """
+        self._tellers, self._outage, self._threads, self._most = tellers, outage, threads, most
         self._waiting: deque[Ticket] = deque()
         self._bytes = 0
         self._of_team: Counter[UUID] = Counter()
@@ -56,7 +58,6 @@ class Writers:
         self._changed = threading.Condition()
         self._running: list[threading.Thread] = []
         self._closing = False
-        self._down_until = 0.0
 
     def put(self, ticket: Ticket) -> None:
         """Queue a request. Raises Fault 503 when the queue is full, 429 when the team's half of it is."""
@@ -153,11 +154,11 @@ class Writers:
 
     def _store_all(self, readable: Sequence[tuple[Ticket, Job]]) -> None:
         """Write together, or else one by one, so that one that cannot be stored fails alone."""
-        if time.monotonic() >= self._down_until and self._store(readable, final=False):
+        if not self._outage.lasts and self._store(readable, final=False):
             return
         for each in readable:
-            if time.monotonic() < self._down_until:
-                each[0].outcome.set_result(Outcome(fault=_DOWN))
+            if self._outage.lasts:
+                each[0].outcome.set_result(Outcome(fault=DOWN))
             else:
                 self._store([each], final=True)
 
@@ -172,8 +173,8 @@ class Writers:
             connection.close()
             if final:
                 fault = _fault_of(error)
-                if fault is _DOWN:
-                    self._down_until = time.monotonic() + _PAUSE_S
+                if fault is DOWN:
+                    self._outage.begin()
                 readable[0][0].outcome.set_result(Outcome(fault=fault))
             return final
         for (ticket, _), outcome in zip(readable, written.outcomes, strict=True):
@@ -197,7 +198,7 @@ def _read(ticket: Ticket) -> Job | None:
 def _fault_of(error: Exception) -> Fault:
     if isinstance(error, OperationalError | InterfaceError):
         _log.warning("The database does not answer: %s", error)
-        return _DOWN
+        return DOWN
     _log.error("A request could not be stored.", exc_info=error)
     if isinstance(error, DatabaseError):
         return Fault(422, "unstorable", "The database refuses what the request holds.")

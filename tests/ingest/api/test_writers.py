@@ -7,6 +7,7 @@ import uuid
 import pytest
 from django.db import OperationalError, connection
 
+from ingest.api.outage import Outage
 from ingest.api.tellers import Tellers
 from ingest.api.writers import Ticket, Writers
 from ingest.models import Run
@@ -41,7 +42,7 @@ def ticket(team_id: uuid.UUID, run: str) -> Ticket:
 def written(tickets: list[Ticket]) -> list[int]:
     """Write the tickets as one writer finds them waiting; returns the statuses, 200 for stored."""
     tellers = Tellers()
-    writers = Writers(tellers, threads=0)
+    writers = Writers(tellers, Outage(), threads=0)
     for each in tickets:
         writers.put(each)
     writers.start(1)
@@ -80,7 +81,7 @@ def test_one_whose_sender_left_is_not_written(cast: Cast, transactions: list[int
     left = ticket(cast.team.id, "left")
     left.outcome.cancel()
     tellers = Tellers()
-    writers = Writers(tellers, threads=0)
+    writers = Writers(tellers, Outage(), threads=0)
     writers.put(left)
     writers.put(kept := ticket(cast.team.id, "kept"))
     writers.start(1)
@@ -101,7 +102,7 @@ def test_one_team_leaves_a_writer_to_the_others(cast: Cast, monkeypatch: pytest.
 
     monkeypatch.setattr(telemetry, "write", held_up)
     tellers = Tellers()
-    writers = Writers(tellers, threads=3)
+    writers = Writers(tellers, Outage(), threads=3)
     greedy = [ticket(cast.team.id, f"run-{place}") for place in range(6)]
     for each in greedy[:2]:
         writers.put(each)
@@ -122,7 +123,7 @@ def test_one_team_leaves_a_writer_to_the_others(cast: Cast, monkeypatch: pytest.
 def test_closing_writes_what_waits_and_leaves_no_thread(cast: Cast) -> None:
     before = set(threading.enumerate())
     tellers = Tellers()
-    writers = Writers(tellers)
+    writers = Writers(tellers, Outage())
     tickets = [ticket(cast.team.id, f"run-{place}") for place in range(5)]
     for each in tickets:
         writers.put(each)

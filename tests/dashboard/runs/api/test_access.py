@@ -105,7 +105,7 @@ def test_a_revoked_or_expired_token_is_refused_once_it_is_forgotten(cast: Cast) 
         text = tokens.issue(cast.team, field, ["read"])
         assert with_token(text).get("/api/v1/runs").status_code == 200
         Token.objects.filter(name=field).update(**{field: timezone.now()})
-        auth._seen.clear()
+        auth.forget()
         refused(with_token(text).get("/api/v1/runs"), 401)
 
 

@@ -1,0 +1,78 @@
+"""The door's way to tokens: each is looked up once however many requests show it, and a dead database is no refusal."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+from django.db import DatabaseError, connection
+
+from ingest.api import auth
+from ingest.api.auth import TokenInfo
+from ingest.api.outage import DOWN, Outage
+from ingest.store.arrivals import Fault
+
+_MOST_WAITING = 64
+_BUSY = Fault(503, "busy", "Too many tokens are being looked up; try again in a second.")
+
+
+class Lookups:
+    """Looks tokens up in a thread of its own, for one event loop."""
+
+    def __init__(self, outage: Outage) -> None:
+        """Prepare; while the `outage` lasts, nothing is asked."""
+        self._outage = outage
+        self._thread = ThreadPoolExecutor(1, "ingest-token")
+        self._asked: dict[bytes, asyncio.Task[TokenInfo | None]] = {}
+
+    async def find(self, digest: bytes) -> TokenInfo | None:
+        """The token of the hash, None where it is unknown.
+
+        Raises Fault 503 where the database does not answer or too many others wait for it, unless the token was found a
+        short while ago.
+        """
+        if known := auth.remembered(digest):
+            return known.token
+        if self._outage.lasts:
+            return _last_found(digest, DOWN)
+        if digest not in self._asked:
+            if len(self._asked) >= _MOST_WAITING:
+                return _last_found(digest, _BUSY)
+            self._ask(digest)
+        # Who leaves must not take the answer away from the others.
+        return await asyncio.shield(self._asked[digest])
+
+    def close(self) -> None:
+        """Wait for what is being looked up."""
+        self._thread.shutdown()
+
+    def _ask(self, digest: bytes) -> None:
+        def done(task: asyncio.Task[TokenInfo | None]) -> None:
+            del self._asked[digest]
+            if not task.cancelled():
+                task.exception()  # everybody who asked may have left
+
+        self._asked[digest] = asyncio.create_task(self._answer(digest))
+        self._asked[digest].add_done_callback(done)
+
+    async def _answer(self, digest: bytes) -> TokenInfo | None:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._look_up, digest)
+        except DatabaseError:
+            return _last_found(digest, DOWN)
+
+    def _look_up(self, digest: bytes) -> TokenInfo | None:
+        if self._outage.lasts:
+            raise DatabaseError  # the one before this found out
+        try:
+            return auth.look_up(digest)
+        except DatabaseError:
+            self._outage.begin()
+            raise
+        finally:
+            connection.close()
+
+
+def _last_found(digest: bytes, fault: Fault) -> TokenInfo:
+    token = auth.found_lately(digest)
+    if token is None:
+        raise fault
+    return token
