@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -221,4 +222,29 @@ def test_attributes_keep_numbers_and_tell_the_rest_as_text() -> None:
     }
     assert attributes(given) == (b'{"n":3,"a":[1, {"b": null}],"s":"\\u00fc","f":0.5,"inf":"inf","o":"x","t":true}')
     assert attributes({"a\0": ["\ud800", "\N{GRINNING FACE}"]}) == b'{"a\\ufffd": ["\\ufffd", "\\ud83d\\ude00"]}'
+    assert attributes({"n": 1 << 5_000}) == b'{"n":"a number of 5001 bits"}'
     assert b"larger than" in attributes({str(index): "x" * 1_000 for index in range(40)})
+
+
+class Counting(list[int]):
+    """A list that counts how many of its items were looked at."""
+
+    seen = 0
+
+    def __iter__(self) -> Iterator[int]:
+        for item in super().__iter__():
+            self.seen += 1
+            yield item
+
+
+def test_attributes_are_walked_no_further_than_they_may_be_long() -> None:
+    many = Counting(range(1_000_000))
+    assert b"more than 2000 items" in attributes({"a": many})
+    assert many.seen <= 2_001
+    knot: list[Any] = []
+    knot += [knot, knot]
+    assert b"more than 2000 items" in attributes({"a": knot})
+    texts = ["x" * 1_024] * 1_000
+    assert b"larger than" in attributes({"a": texts})
+    assert attributes({"a": bytes(5_000)}) == b'{"a":"bytes of 5000 items"}'
+    assert b"more than 2000 items" in attributes({"a": {str(index): index for index in range(5_000)}})

@@ -12,13 +12,20 @@ from roundwatch import wire
 
 MAX_DEPTH = 20
 MAX_TEXT = 1_024
+MAX_ITEMS = 2_000
 NUMBER_LIMIT = 1 << 63  # beyond it neither Postgres nor a browser keeps an integer
 
 
 def attributes(values: Mapping[str, Any]) -> bytes:
-    """The attributes of a phase or event as JSON of at most 16 KiB. Never raises: what has no form becomes text."""
+    """The attributes of a phase or event as JSON of at most 16 KiB and 2,000 items.
+
+    Never raises, and walks no further than that: what has no form becomes text, what is too much is told in its place.
+    """
     try:
-        text = f"{{{','.join([f'{quote(str(key))}:{_text(value)}' for key, value in values.items()])}}}".encode()
+        left = Room()
+        text = f"{{{','.join([f'{quote(str(key))}:{_text(value, left)}' for key, value in values.items()])}}}".encode()
+    except TooMuchError as error:
+        return _refused(str(error))
     except Exception as error:  # noqa: BLE001 - a value's own code failed; the training must not notice
         return _refused(f"could not be encoded: {type(error).__name__}")
     if len(text) > wire.MAX_ATTRS_BYTES:
@@ -86,37 +93,78 @@ def ratio(done: Any, total: Any) -> float | None:
     return min(max(part / whole_, 0.0), 1.0)
 
 
-def _text(value: Any) -> str:
+class TooMuchError(Exception):
+    """There is no room for all of what was given."""
+
+
+class Room:
+    """How much of one record's attributes may still be walked."""
+
+    __slots__ = ("_chars", "_items")
+
+    def __init__(self) -> None:
+        self._items, self._chars = MAX_ITEMS, wire.MAX_ATTRS_BYTES
+
+    def take(self, chars: int = 1) -> None:
+        """One more item, of so many characters. Raises TooMuchError."""
+        self._items -= 1
+        self._chars -= chars
+        if self._chars < 0:
+            raise TooMuchError(f"larger than {wire.MAX_ATTRS_BYTES} bytes")
+        if self._items < 0:
+            raise TooMuchError(f"more than {MAX_ITEMS} items")
+
+
+def _text(value: Any, left: Room) -> str:
     """One value as JSON; the usual sorts without the detour, which costs several times as much."""
     kind = type(value)
     if kind is str:
         return quote(value[:MAX_TEXT])
     if kind is int and -NUMBER_LIMIT <= value < NUMBER_LIMIT:
         return str(value)
-    return json.dumps(_lenient(value, MAX_DEPTH))
+    return json.dumps(_lenient(value, MAX_DEPTH, left))
 
 
 def _refused(why: str) -> bytes:
     return json.dumps({"roundwatch_attributes": why}).encode()
 
 
-def _lenient(value: Any, depth: int) -> Any:
+def _lenient(value: Any, depth: int, left: Room) -> Any:
     """A JSON value for anything: numbers stay numbers, containers are walked, the rest is told by its text."""
-    if value is None or isinstance(value, bool | str):
-        return value if not isinstance(value, str) else value[:MAX_TEXT]
+    left.take()
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _part(value, left)
     if isinstance(value, int | float):
         return _number(value)
     if depth and isinstance(value, Mapping):
-        return {str(key)[:MAX_TEXT]: _lenient(inner, depth - 1) for key, inner in value.items()}
+        return {_part(str(key), left): _lenient(inner, depth - 1, left) for key, inner in value.items()}
     if depth and isinstance(value, list | tuple | set | frozenset):
-        return [_lenient(inner, depth - 1) for inner in value]
+        return [_lenient(inner, depth - 1, left) for inner in value]
     number = scalar(value)
-    return str(value)[:MAX_TEXT] if number is None else _number(number)
+    return _part(_told(value), left) if number is None else _number(number)
+
+
+def _part(text: str, left: Room) -> str:
+    left.take(min(len(text), MAX_TEXT))
+    return text[:MAX_TEXT]
+
+
+def _told(value: Any) -> str:
+    """A value's text; of what holds very much only how much: its text would take long to make."""
+    try:
+        size = len(value)
+    except Exception:  # noqa: BLE001 - most things have no length
+        size = 0
+    return f"{type(value).__name__} of {size} items" if size > MAX_ITEMS else str(value)
 
 
 def _number(value: float) -> Any:
     if isinstance(value, int):
-        return int(value) if -NUMBER_LIMIT <= value < NUMBER_LIMIT else str(value)[:MAX_TEXT]
+        if value.bit_length() > MAX_TEXT:
+            return f"a number of {value.bit_length()} bits"
+        return int(value) if -NUMBER_LIMIT <= value < NUMBER_LIMIT else str(value)
     return float(value) if math.isfinite(value) else str(float(value))
 
 
