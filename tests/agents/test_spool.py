@@ -3,18 +3,21 @@
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roundwatch import segments, slots, streams
-from roundwatch.journal import Journal
+from roundwatch import segments, slots, spool, streams
+from roundwatch.journal import KEPT, Journal
+from roundwatch.readings import said_of
 from roundwatch.segments import CELL, end_of
 from roundwatch.slots import Record
 from roundwatch.spool import Spool
-from tests.agents.shelf import STREAM, Shelf
+from tests.agents.collector import Collector
+from tests.agents.shelf import STREAM, WHO, Shelf
 
 NUMBERS = st.integers(-(1 << 40), 1 << 40)
 RECORDS = st.builds(
@@ -221,7 +224,8 @@ def test_over_the_limit_samples_go_first_then_nested_phases_then_phases(tmp_path
 
     def left(share: float) -> dict[str, int]:
         shelf.spool.limit_bytes = int(size * share)
-        shelf.spool.shrink()
+        while shelf.spool.shrink():
+            pass
         assert shelf.stream.journal.size <= size * share
         kept: dict[str, int] = {"sample": 0, "nested": 0, "phase": 0, "event": 0}
         for low, high in shelf.stream.journal.sealed:
@@ -248,6 +252,39 @@ def test_over_the_limit_samples_go_first_then_nested_phases_then_phases(tmp_path
     dropped = sum(record.parent for record in records if record.sort == slots.DROP)
     kept = sum(record.sort != slots.DROP for record in records)
     assert dropped + kept == 40 * (500 + 200 + 20)
+    shelf.close()
+
+
+def test_shrinking_keeps_nobody_waiting_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf = Shelf(tmp_path, limit_bytes=1 << 19)
+    for _ in range(40):
+        shelf.samples(500)
+    journal = shelf.stream.journal
+    before = dict(journal.sealed)
+    monkeypatch.setattr(spool, "SLICE_S", 0.0)
+    assert shelf.spool.shrink()
+    assert sum(size != before[known] for known, size in journal.sealed.items()) == 1
+    while shelf.spool.shrink():
+        pass
+    assert journal.size <= 0.9 * (1 << 19)
+    shelf.close()
+
+
+def test_many_waiting_streams_take_the_memory_of_a_few(tmp_path: Path, collector: Collector) -> None:
+    shelf = Shelf(tmp_path, collector.url)
+    streams = [shelf.spool.add(f"{index:032x}", said_of(asdict(WHO), "boot", 0, 0)) for index in range(12)]
+    for stream in streams:
+        name = stream.name("e")
+        for _ in range(10):
+            stream.insert([shelf.record(slots.EVENT, name=name) for _ in range(500)])
+    assert shelf.courier is not None
+    while shelf.spool.waiting():
+        shelf.courier.step()
+        assert len(shelf.spool.kept) <= KEPT
+    for stream in streams:
+        assert collector.streams[stream.id].whole()
+        assert len(collector.streams[stream.id].of("event")) == 5_000
+        stream.journal.remove()
     shelf.close()
 
 

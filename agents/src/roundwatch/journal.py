@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from collections import OrderedDict
 from pathlib import Path
 
 from roundwatch import segments
@@ -9,20 +10,44 @@ from roundwatch.folders import make_private
 from roundwatch.segments import Contents
 
 SEGMENT_BYTES = 256 << 10
+KEPT = 4
 Range = tuple[int, int]
+
+
+class Kept:
+    """The segments that were read last, of all streams together: parsed they hold ten times what they do on disk."""
+
+    def __init__(self) -> None:
+        self._contents: OrderedDict[Path, Contents] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._contents)
+
+    def read(self, path: Path) -> Contents:
+        """What a segment holds. Raises OSError where it cannot be read."""
+        if path not in self._contents:
+            self._contents[path] = segments.contents(path.read_bytes())
+        self._contents.move_to_end(path)
+        if len(self._contents) > KEPT:
+            self._contents.popitem(last=False)
+        return self._contents[path]
+
+    def drop(self, path: Path) -> None:
+        """A segment has changed, or is gone."""
+        self._contents.pop(path, None)
 
 
 class Journal:
     """Raises OSError where the disk does not do what is asked; then what was there before is still there."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kept: Kept | None = None) -> None:
         self.folder = folder
         self.sealed: dict[Range, int] = {}  # bytes of each, in the order of the numbers
         self.open_from: int | None = None
         self.open_bytes = 0
         self._fd = -1
         self._dirty = False
-        self._loaded: tuple[Range | None, Contents] = (None, Contents())
+        self._kept = Kept() if kept is None else kept
 
     @property
     def size(self) -> int:
@@ -102,13 +127,11 @@ class Journal:
             self._fd = -1
 
     def load(self, wanted: Range) -> Contents:
-        """What a sealed segment holds; the last one asked for is kept in memory. Nothing where it cannot be read."""
-        if self._loaded[0] != wanted:
-            try:
-                self._loaded = (wanted, segments.contents(self._path(wanted).read_bytes()))
-            except OSError:
-                self._loaded = (None, Contents())
-        return self._loaded[1]
+        """What a sealed segment holds. Nothing where it cannot be read."""
+        try:
+            return self._kept.read(self._path(wanted))
+        except OSError:
+            return Contents()
 
     def replace(self, wanted: Range, data: bytes) -> None:
         """Puts `data` in the place of a sealed segment, whole or not at all."""
@@ -118,17 +141,20 @@ class Journal:
         draft.chmod(0o600)
         draft.rename(path)
         self.sealed[wanted] = len(data)
-        self._loaded = (None, Contents())
+        self._kept.drop(path)
 
     def delete(self, wanted: Range) -> None:
         """Removes a sealed segment; one that will not go is counted no more, and is met again at the next start."""
         del self.sealed[wanted]
+        self._kept.drop(self._path(wanted))
         with contextlib.suppress(OSError):
             self._path(wanted).unlink()
 
     def remove(self) -> None:
         """Removes everything of this stream."""
         self.let_go()
+        for known in self.sealed:
+            self._kept.drop(self._path(known))
         self.sealed.clear()
         self.open_from, self.open_bytes = None, 0
         with contextlib.suppress(OSError):

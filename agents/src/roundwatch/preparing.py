@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from roundwatch import wire
 from roundwatch.batches import Builder
 from roundwatch.clock import Clock
+from roundwatch.journal import KEPT
 from roundwatch.slots import Record
 from roundwatch.spool import Spool
 from roundwatch.streams import Stream
@@ -15,6 +16,7 @@ from roundwatch.streams import Stream
 logger = logging.getLogger("roundwatch")
 MAX_RECORDS = 4_000
 MAX_TEXT_BYTES = 2 << 20
+FROM_DISK = KEPT  # streams a request reads from disk for: with more, each would be read anew for the next
 HEARTBEAT_NS = 900_000_000  # at least once a second, with a margin for the way
 Progress = Callable[[str, Record], "float | None"]
 
@@ -108,13 +110,13 @@ class Preparer:
         return wire.Request(t1_ns=time.monotonic_ns(), wall_ns=time.time_ns(), machine=self._machine)
 
     def _shares(self) -> Iterator[tuple[Stream, int]]:
-        streams = list(self._spool.streams.values())
-        waiting = sum(bool(stream.pending) for stream in streams)
         # Those with little to say leave their share to the others.
-        streams.sort(key=lambda stream: stream.pending.count())
+        streams = sorted(self._spool.streams.values(), key=lambda stream: stream.pending.count())
+        later = [stream.id for stream in streams if stream.stale][FROM_DISK:]
+        waiting = sum(bool(stream.pending) and stream.id not in later for stream in streams)
         left = self.limit
         for stream in streams:
-            if stream.pending:
+            if stream.pending and stream.id not in later:
                 share = max(1, left // waiting)
                 waiting -= 1
                 left -= min(share, stream.pending.count())

@@ -70,6 +70,7 @@ class Shipper:
         busy = synced = time.monotonic()
         while not self._stop.is_set() and not self._broken:
             self._look()
+            self._spool.shrink()
             now = time.monotonic()
             if now - synced >= SYNC_S:
                 synced = now
@@ -90,10 +91,9 @@ class Shipper:
             self._courier.wake()
 
     def _keep(self) -> None:
-        """Once a second: what is written is made safe, what is stored is forgotten, and the disk kept from filling."""
+        """Once a second: what is written is made safe, and what is stored is forgotten."""
         self._spool.sync()
         self._spool.tidy()
-        self._spool.shrink()
 
     def _emit(self, host: str, taken: list[Reading], time_ns: int) -> None:
         with self._spool.lock:

@@ -12,7 +12,7 @@ from typing import Any
 
 from roundwatch import segments, thinning
 from roundwatch.folders import make_private
-from roundwatch.journal import Journal, Range
+from roundwatch.journal import Journal, Kept, Range
 from roundwatch.life import Life
 from roundwatch.segments import Contents
 from roundwatch.slots import Record
@@ -20,6 +20,7 @@ from roundwatch.streams import Stream
 
 logger = logging.getLogger("roundwatch")
 LIMIT_BYTES = 1 << 30
+SLICE_S = 0.1  # how long thinning may keep others from the lock
 STREAM_CHARS = 32
 REFUSED = "refused"
 REFUSED_BYTES, REFUSED_STREAMS_BYTES = 16 << 20, 64 << 20
@@ -34,6 +35,8 @@ class Spool:
         self.streams: dict[str, Stream] = {}
         self.discarded: set[str] = set()
         self.limit_bytes = limit_bytes
+        self.kept = Kept()
+        self._shrinking = False
         self._levels: dict[tuple[str, Range], int] = {}
 
     def find(self, rings: Mapping[str, tuple[int, int]]) -> dict[str, int]:
@@ -47,7 +50,7 @@ class Spool:
             if len(folder.name) != STREAM_CHARS or not folder.is_dir():
                 continue
             try:
-                stream, at = found(folder, *rings.get(folder.name, (0, 0)))
+                stream, at = found(folder, self.kept, *rings.get(folder.name, (0, 0)))
             except Exception as error:  # noqa: BLE001 - whatever lies there, the rest is served
                 self._set_aside(folder, error)
                 continue
@@ -60,12 +63,13 @@ class Spool:
 
     def add(self, name: str, said: dict[str, Any]) -> Stream:
         """A stream that is new here. Raises KeyError or TypeError where `said` lacks what names it."""
-        stream = self.streams[name] = Stream(self.folder / name, said)
+        stream = self.streams[name] = Stream(self.folder / name, said, self.kept)
         return stream
 
     def forget(self, stream: Stream) -> None:
         """Removes a stream with all its files: everything is stored, or its run is gone."""
         self.streams.pop(stream.id, None)
+        self._levels = {at: level for at, level in self._levels.items() if at[0] != stream.id}
         stream.journal.remove()
 
     def waiting(self) -> int:
@@ -124,24 +128,37 @@ class Spool:
             finally:
                 os.close(fd)
 
-    def shrink(self) -> None:
-        """Keeps the disk below the limit: drops what matters least first, of the oldest first, and counts it."""
+    def shrink(self) -> bool:
+        """Keeps the disk below the limit: drops what matters least first, of the oldest first, and counts it.
+
+        Works for a moment only. Returns whether more is left to do.
+        """
         with self.lock:
-            if self._bytes() <= self.limit_bytes:
-                return
-            for level, stream in itertools.product(range(len(thinning.LEVELS)), list(self.streams.values())):
-                for known in list(stream.journal.sealed):
-                    self._thin(stream, known, level)
-                    if self._bytes() <= 0.9 * self.limit_bytes:
-                        return
+            size, enough, deadline = self._bytes(), 0.9 * self.limit_bytes, time.monotonic() + SLICE_S
+            if size <= (enough if self._shrinking else self.limit_bytes):
+                self._shrinking = False
+                return False
+            self._shrinking = True
+            for stream, known, level in self._thinnable():
+                size -= self._thin(stream, known, level)
+                if size <= enough or time.monotonic() >= deadline:
+                    return size > enough
+            return False
 
     def _bytes(self) -> int:
         return sum(stream.journal.size for stream in self.streams.values())
 
-    def _thin(self, stream: Stream, known: Range, level: int) -> None:
-        if self._levels.get((stream.id, known), -1) >= level:
-            return
+    def _thinnable(self) -> Iterator[tuple[Stream, Range, int]]:
+        """The segments to make smaller, and how far, in the order in which that hurts least."""
+        for level, stream in itertools.product(range(len(thinning.LEVELS)), list(self.streams.values())):
+            for known in list(stream.journal.sealed):
+                if self._levels.get((stream.id, known), -1) < level:
+                    yield stream, known, level
+
+    def _thin(self, stream: Stream, known: Range, level: int) -> int:
+        """Makes a segment smaller. Returns by how many bytes."""
         self._levels[stream.id, known] = level
+        before = stream.journal.size
         held = stream.journal.load(known)
         records = thinning.thin(segments.whole(held.records, *known), thinning.LEVELS[level], "disk full")
         data = stream.head() + b"".join(map(segments.record_cells, records))
@@ -149,6 +166,7 @@ class Spool:
             stream.journal.replace(known, data)
         except OSError as error:
             logger.warning("spool %s: cannot be made smaller (%s)", self.folder, error)
+        return before - stream.journal.size
 
     def _set_aside(self, folder: Path, error: Exception) -> None:
         logger.warning("spool %s: not understood (%r), set aside", folder, error)
@@ -159,12 +177,12 @@ class Spool:
             logger.warning("spool %s: cannot be set aside either (%s)", folder, problem)
 
 
-def found(folder: Path, tail: int, number: int) -> tuple[Stream, int]:
+def found(folder: Path, kept: Kept, tail: int, number: int) -> tuple[Stream, int]:
     """The stream that lies in a folder, and the ring's number at which it goes on (see `Stream.restore`).
 
     Raises OSError, ValueError, KeyError or TypeError where none can be made out.
     """
-    journal = Journal(folder)
+    journal = Journal(folder, kept)
     brief, life, following = b"", b"", []
     for contents in _newest_first(journal):
         brief = brief or contents.brief

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from roundwatch import segments, slots, thinning, wire
-from roundwatch.journal import SEGMENT_BYTES, Journal
+from roundwatch.journal import SEGMENT_BYTES, Journal, Kept
 from roundwatch.life import Life
 from roundwatch.ranges import Ranges
 from roundwatch.segments import Contents, end_of
@@ -28,13 +28,13 @@ IDENTITY_FIELDS = {field.name for field in fields(wire.Identity)}
 class Stream:
     """Not safe for two threads at once: the spool's lock guards it."""
 
-    def __init__(self, folder: Path, said: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, said: dict[str, Any], kept: Kept | None = None) -> None:
         self.id = folder.name
         self.identity = wire.Identity(**{k: v for k, v in said["identity"].items() if k in IDENTITY_FIELDS})
         self.wall_ns, self.mono_ns, self.boot = said["wall_ns"], said["mono_ns"], said["boot"]
         self.life = Life()
         self.pending = Ranges()
-        self.journal = Journal(folder)
+        self.journal = Journal(folder, kept)
         self.alive = True  # more may come
         self.reporting = True  # its writer has neither finished nor gone
         self.seen_ns = 0  # when its writer was last known to live
@@ -47,14 +47,15 @@ class Stream:
         self._roll = False
 
     @property
-    def ended(self) -> bool:
-        """Whether nothing more will be recorded."""
-        return not self.alive
-
-    @property
     def done(self) -> bool:
         """Whether it has ended and everything is stored."""
         return not self.alive and not self.pending
+
+    @property
+    def stale(self) -> bool:
+        """Whether what it would send next must be read from disk."""
+        top = self.pending.top()
+        return top is not None and not (self._recent and self._recent[0].number <= top[1])
 
     def admit(self, records: Sequence[Record], names: Iterable[tuple[int, Iterable[str]]]) -> None:
         """Takes in what a ring gave, in its order. Never raises for want of disk."""
