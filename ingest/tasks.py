@@ -1,5 +1,6 @@
 """What Celery does, started by name: each task loads, calls what knows, stores and tells."""
 
+import logging
 from uuid import UUID
 
 from celery import shared_task
@@ -9,34 +10,41 @@ from ingest.detection import straggler, summary
 from ingest.detection.facts import History
 from ingest.feed import messages
 from ingest.feed.publisher import publish, publish_findings
-from ingest.models import Finding, Round, Run
-from ingest.queries import judging
-from ingest.store import deletion, findings, rounds, summaries
+from ingest.queries import judging, rounds
+from ingest.store import deletion, findings, summaries
+from ingest.store.findings import Changed
 from ingest.store.locks import Lock, hold
+from ingest.store.summaries import Try
+
+_log = logging.getLogger(__name__)
 
 
 @shared_task(name="ingest.judge_round")
 def judge_round(run_id: str, index: int, generation: int) -> None:
     """Sum up a closed round and judge the window that it completes; done again, it gives the same."""
     key = UUID(run_id)
+    begun = summaries.begin_try(key, index, generation)
+    if begun is Try.LAST:
+        _log.warning("Round %s of run %s is judged for the last time until more of it is known.", index, run_id)
+    if begun is Try.TOO_MANY:
+        return
     with transaction.atomic():
         hold(Lock.JUDGING, key)
         judged = judging.closed(key, index, generation)
-        run = Run.objects.filter(pk=key).first()
-        if judged is None or run is None:
+        if judged is None:
             return
         found = summary.figures(judged.spans, judged.trainers, judged.begin_ns, judged.end_ns)
         summaries.save(judged.id, found, judged.version)
-        changed = _judge_windows(run, index) if judged.newest else []
-    row = Round.objects.filter(pk=judged.id).first()
-    if row is not None:
-        publish(key, messages.steps([row], rounds.newest_generations(key, [index])))
+        changed = _judge_windows(judged, index) if judged.newest else []
+    told = rounds.steps(key, [judged.id])
+    publish(key, messages.steps(told.rows, told.newest))
     publish_findings(key, changed)
 
 
-def _judge_windows(run: Run, index: int) -> list[Finding]:
+def _judge_windows(judged: judging.Closed, index: int) -> Changed:
     """The window of the round by itself, and what lasts as of the newest one: late data may reach back."""
-    changed: list[Finding] = []
+    changed: Changed = []
+    run = judged.run
     own = judging.window_of(run.pk, index)
     if own is None:
         return changed

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID
 
 import psycopg
 from django.db import InterfaceError, OperationalError, connection
@@ -21,8 +20,9 @@ from ingest import partitions
 from ingest.feed import messages
 from ingest.feed.publisher import publish, publish_findings
 from ingest.feed.starting import start
-from ingest.models import Finding, Round
-from ingest.store import deletion, findings, retention, rounds, states, summaries
+from ingest.queries import rounds as queries
+from ingest.queries.unjudged import unjudged
+from ingest.store import deletion, findings, retention, rounds, states
 
 _log = logging.getLogger(__name__)
 
@@ -51,13 +51,13 @@ class Chore:
 
 def close_rounds() -> None:
     """Close what is over in runs that have open rounds, tell viewers, and have it judged."""
-    for run_id in Round.objects.filter(closed=False).values_list("run_id", flat=True).distinct():
+    for run_id in queries.runs_with_open():
         closed = rounds.close_ended(run_id)
         if not closed:
             continue
-        rows = list(Round.objects.filter(pk__in=[one.id for one in closed]))
-        publish(run_id, messages.steps(rows, rounds.newest_generations(run_id, [row.index for row in rows])))
-        for row in rows:
+        told = queries.steps(run_id, [one.id for one in closed])
+        publish(run_id, messages.steps(told.rows, told.newest))
+        for row in told.rows:
             start("ingest.judge_round", str(run_id), row.index, row.generation)
 
 
@@ -71,12 +71,12 @@ class Unjudged:
     def scan(self) -> None:
         """Ask for what was seen unjudged a while ago; what was asked for lately is left alone."""
         now, seen = self.clock(), {}
-        for round_id, version, run_id, index, generation in summaries.unjudged(_MOST_ASKED):
-            due = self._asked.get((round_id, version), now + _UNJUDGED_FOR_S)
+        for one in unjudged(_MOST_ASKED):
+            due = self._asked.get((one.id, one.version), now + _UNJUDGED_FOR_S)
             if now >= due:
-                start("ingest.judge_round", run_id, index, generation)
+                start("ingest.judge_round", str(one.run_id), one.index, one.generation)
                 due = now + _ASK_AGAIN_S
-            seen[round_id, version] = due
+            seen[one.id, one.version] = due
         self._asked = seen
 
 
@@ -87,10 +87,7 @@ def sweep() -> None:
 
 def resolve_findings() -> None:
     """Close the incidents of runs that have ended."""
-    by_run: dict[UUID, list[Finding]] = {}
-    for finding in findings.resolve_of_ended_runs():
-        by_run.setdefault(finding.run_id, []).append(finding)
-    for run_id, changed in by_run.items():
+    for run_id, changed in findings.resolve_of_ended_runs().items():
         publish_findings(run_id, changed)
 
 

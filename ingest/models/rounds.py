@@ -1,16 +1,20 @@
 """Rounds: one synchronous exchange of a run, and each attempt's part in it."""
 
+from collections.abc import Iterable
 from typing import ClassVar
+from uuid import UUID
 
 from django.db import models
+
+MOST_TRIES = 5  # to judge the same data of a round, should each end in an error or take its process down
 
 
 class Round(models.Model):
     """A generation of a round; the newest counts, the older stay visible.
 
     `data_version` grows with every record that touches it, `verdict_version` is the version that detection
-    has judged: the watcher finds what is closed and newer than its verdict. Summary fields are null until
-    computed.
+    has judged: the watcher finds what is closed and newer than its verdict. `tries` counts how often the judgement
+    of `tried_version` was begun. Summary fields are null until computed.
     """
 
     run = models.ForeignKey("ingest.Run", models.CASCADE, related_name="rounds")
@@ -21,6 +25,8 @@ class Round(models.Model):
     closed = models.BooleanField(default=False)
     data_version = models.BigIntegerField(default=0)
     verdict_version = models.BigIntegerField(default=-1)
+    tries = models.PositiveSmallIntegerField(default=0)
+    tried_version = models.BigIntegerField(default=-1)
     trainers = models.PositiveIntegerField(default=0)
     coverage = models.FloatField(null=True, help_text="Mean over trainers of the share of the wall in any phase.")
     gpu_waiting_share = models.FloatField(null=True)
@@ -56,3 +62,9 @@ class WorkerRound(models.Model):
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["round", "stream", "worker"], name="worker_round")]
+
+
+def newest_generations(run_id: UUID, indexes: Iterable[int]) -> dict[int, int]:
+    """The newest generation of each of the run's rounds that exists."""
+    rows = Round.objects.filter(run_id=run_id, index__in=list(indexes)).values_list("index")
+    return dict(rows.annotate(newest=models.Max("generation")).order_by())

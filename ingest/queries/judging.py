@@ -11,7 +11,7 @@ from django.db.backends.utils import CursorWrapper
 
 from ingest.detection.facts import Baseline, History, Ints, Spans, Window, Worker
 from ingest.detection.windows import TYPICAL_OF, WARMUP_STEPS, Past, first_of, size_of, windows
-from ingest.models import Finding, Round
+from ingest.models import Finding, Round, Run
 from ingest.models.findings import FindingState
 from ingest.queries.fixed_rows import Columns
 from ingest.queries.judging_spans import begun_in, parts_of, spans_of
@@ -27,6 +27,7 @@ class Closed:
     """A closed round as it is to be judged; `version` is that of the data read here, `newest` its generation's rank."""
 
     id: int
+    run: Run
     version: int
     newest: bool
     begin_ns: int
@@ -37,15 +38,16 @@ class Closed:
 
 def closed(run_id: UUID, index: int, generation: int) -> Closed | None:
     """The round with its spans; None where it is not there (any more) or has been reopened."""
-    row = Round.objects.filter(run_id=run_id, index=index, generation=generation, closed=True).first()
+    rows = Round.objects.select_related("run")
+    row = rows.filter(run_id=run_id, index=index, generation=generation, closed=True).first()
     if row is None or row.end_ns is None:
         return None
     with connection.cursor() as cursor:
         parts = parts_of(cursor, [row.pk])
         spans = spans_of(cursor, run_id, parts, {row.pk: index})
     return Closed(
-        id=row.pk, version=row.data_version, newest=not _has_newer(run_id, index, generation), begin_ns=row.begin_ns,
-        end_ns=row.end_ns, trainers=np.unique(parts["lane"][parts["trainer"] == 1]), spans=spans,
+        id=row.pk, run=row.run, version=row.data_version, newest=not _has_newer(run_id, index, generation),
+        begin_ns=row.begin_ns, end_ns=row.end_ns, trainers=np.unique(parts["lane"][parts["trainer"] == 1]), spans=spans,
     )  # fmt: skip
 
 

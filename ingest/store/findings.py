@@ -4,6 +4,7 @@ import datetime as dt
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
+from uuid import UUID
 
 from django.db.models import F
 from django.utils import timezone
@@ -38,7 +39,10 @@ class _Content:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def put_once(run: Run, kind: str, first_round: int, verdicts: Sequence[Verdict]) -> list[Finding]:
+Changed = list[Finding]
+
+
+def put_once(run: Run, kind: str, first_round: int, verdicts: Sequence[Verdict]) -> Changed:
     """Store what the window that begins with `first_round` gave by itself; returns the findings that changed.
 
     What an earlier judgement of the same window said and this one does not is withdrawn: the row stays,
@@ -49,7 +53,7 @@ def put_once(run: Run, kind: str, first_round: int, verdicts: Sequence[Verdict])
     return _filled([*changed, *(_withdraw(row) for row in _but(stale, verdicts))])
 
 
-def put_lasting(run: Run, kind: str, known_from: int, verdicts: Sequence[Verdict]) -> list[Finding]:
+def put_lasting(run: Run, kind: str, known_from: int, verdicts: Sequence[Verdict]) -> Changed:
     """Store the incidents over several rounds as of the newest window; returns the findings that changed.
 
     `known_from` is the first round that was looked at: of earlier ones a finding keeps what it said. An open
@@ -60,10 +64,13 @@ def put_lasting(run: Run, kind: str, known_from: int, verdicts: Sequence[Verdict
     return _filled([*changed, *(_resolve(row, timezone.now()) for row in _but(forgotten, verdicts))])
 
 
-def resolve_of_ended_runs() -> list[Finding]:
-    """Resolve what is open in runs that have ended; returns what changed."""
+def resolve_of_ended_runs() -> dict[UUID, list[Finding]]:
+    """Resolve what is open in runs that have ended; returns what changed, by run."""
     rows = Finding.objects.filter(state=FindingState.OPEN, run__ended_at__isnull=False).select_related("run")
-    return _filled([_resolve(row, row.run.ended_at or timezone.now()) for row in rows])
+    changed: dict[UUID, list[Finding]] = {}
+    for row in _filled([_resolve(row, row.run.ended_at or timezone.now()) for row in rows]):
+        changed.setdefault(row.run_id, []).append(row)
+    return changed
 
 
 def _of(run: Run, kind: str) -> Any:

@@ -2,7 +2,6 @@
 generation.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -54,8 +53,12 @@ WHERE p.derived OR NOT excluded.derived
 """
 # New data reopens a closed round: it closes again at once if it is still over, and is judged anew.
 _TOUCH = """
-UPDATE ingest_round r SET data_version = data_version + 1, closed = false, begin_ns = least(r.begin_ns,
-v.begin_ns) FROM unnest(%s::bigint[], %s::bigint[]) AS v (id, begin_ns) WHERE r.id = v.id
+UPDATE ingest_round r
+SET data_version = data_version + 1,
+    closed = false,
+    begin_ns = least(r.begin_ns, v.begin_ns)
+FROM unnest(%s::bigint[], %s::bigint[]) AS v (id, begin_ns)
+WHERE r.id = v.id
 """
 
 
@@ -83,13 +86,3 @@ def save(parts: Parts) -> dict[UUID, set[int]]:
     for part in rows:
         touched.setdefault(part.run_id, set()).add(part.index)
     return touched
-
-
-def newest_generations(run_id: UUID, indexes: Iterable[int]) -> dict[int, int]:
-    """The newest generation of each of the run's rounds that exists."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT index, max(generation) FROM ingest_round WHERE run_id = %s AND index = ANY(%s) GROUP BY index",
-            [run_id, list(indexes)],
-        )
-        return dict(cursor.fetchall())

@@ -6,10 +6,6 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from ingest.store.parts import newest_generations
-
-__all__ = ["ClosedRound", "Closing", "close", "close_ended", "newest_generations"]
-
 
 @dataclass(frozen=True, slots=True)
 class ClosedRound:
@@ -77,15 +73,18 @@ GROUP BY p.round_id
 # A running worker may have begun a round of which its host has not told yet. Once it was heard at a time
 # after the round's end it has nothing more to tell; without a known clock error its times say nothing.
 _UNHEARD = """
-SELECT min(s.opens_at_ns) FROM ingest_worker w JOIN ingest_stream s ON s.worker_id = w.id AND s.attempt =
-w.attempt WHERE w.run_id = %s AND w.state = 'running' AND s.ended_at IS NULL AND s.error_ns IS NOT NULL
+SELECT min(s.opens_at_ns)
+FROM ingest_worker w JOIN ingest_stream s ON s.worker_id = w.id AND s.attempt = w.attempt
+WHERE w.run_id = %s AND w.state = 'running' AND s.ended_at IS NULL AND s.error_ns IS NOT NULL
 """
 # The version guards against data that came between looking and closing.
 _CLOSE = """
-UPDATE ingest_round r SET closed = true, begin_ns = v.begin_ns, end_ns = v.end_ns, trainers = v.trainers FROM
-unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::int[]) AS v (id, version, begin_ns, end_ns,
-trainers) WHERE r.id = v.id AND r.data_version = v.version AND NOT r.closed RETURNING r.id, r.index,
-r.generation
+UPDATE ingest_round r
+SET closed = true, begin_ns = v.begin_ns, end_ns = v.end_ns, trainers = v.trainers
+FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::int[])
+     AS v (id, version, begin_ns, end_ns, trainers)
+WHERE r.id = v.id AND r.data_version = v.version AND NOT r.closed
+RETURNING r.id, r.index, r.generation
 """
 
 

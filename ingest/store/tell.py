@@ -11,10 +11,10 @@ from ingest.feed import messages
 from ingest.feed.messages import Spans
 from ingest.feed.publisher import publish
 from ingest.models import PhaseName, Round, Run, Series, Stream, Worker
+from ingest.models.rounds import newest_generations
 from ingest.models.runs import RunState
 from ingest.store.known import Known
 from ingest.store.news import HostNews, News, Readings
-from ingest.store.parts import newest_generations
 
 _RUNNING_S = 2.0
 Machine = tuple[UUID, str]  # a team, and what its agents call the machine

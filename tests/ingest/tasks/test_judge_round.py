@@ -5,12 +5,15 @@ from dataclasses import replace
 import pytest
 import redis
 from django.conf import settings
+from django.db.models import F
 
+from ingest.detection import summary
 from ingest.feed import frames
 from ingest.feed.frames import FrameType
 from ingest.feed.publisher import feed_key
 from ingest.models import Finding, Round
 from ingest.models.findings import FindingState
+from ingest.queries.unjudged import unjudged
 from ingest.store import findings, rounds
 from ingest.tasks import judge_round
 from tests.cast import Cast
@@ -187,9 +190,9 @@ def test_an_incident_of_a_run_that_has_ended_is_over(cast: Cast) -> None:
     incident = Finding.objects.get(run=story.run, fingerprint="straggler:encode")
     assert incident.state == FindingState.OPEN
 
-    assert findings.resolve_of_ended_runs() == []
+    assert findings.resolve_of_ended_runs() == {}
     story.finish()
-    assert [row.pk for row in findings.resolve_of_ended_runs()] == [incident.pk]
+    assert findings.resolve_of_ended_runs() == {story.run.pk: [incident]}
 
     incident.refresh_from_db()
     assert incident.state == FindingState.RESOLVED
@@ -286,3 +289,41 @@ def test_a_phase_of_another_worker_told_by_one_stream_is_judged_as_that_workers(
     assert finding.workers == ["rank-6", "rank-7"]
     lanes = {worker.index: worker.name for worker in story.run.workers.all()}
     assert {lanes[lane] for _, _, lane, _ in finding.spans} == {"rank-6", "rank-7"}
+
+
+def test_a_round_that_cannot_be_judged_is_tried_five_times_and_again_with_new_data(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    story = Story(cast.team, scenarios.two_slow_encoders(1))
+    story.tell()
+    tries: list[int] = []
+
+    def fails(*_: object) -> None:
+        tries.append(len(tries))
+        raise ValueError("not today")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(summary, "figures", fails)
+        for _ in range(5):
+            assert [one.index for one in unjudged(10)] == [0]
+            with pytest.raises(ValueError, match="not today"):
+                judge(story, 0)
+        assert unjudged(10) == []
+        judge(story, 0)
+        assert len(tries) == 5
+        assert [record.getMessage() for record in caplog.records if "last time" in record.getMessage()] == [
+            f"Round 0 of run {story.run.pk} is judged for the last time until more of it is known."
+        ]
+    Round.objects.update(data_version=F("data_version") + 1)
+    assert [one.index for one in unjudged(10)] == [0]
+    judge(story, 0)
+    assert unjudged(10) == []
+    assert Round.objects.get().coverage is not None
+
+
+def test_what_has_its_verdict_may_be_judged_however_often(cast: Cast) -> None:
+    story = Story(cast.team, scenarios.two_slow_encoders(1))
+    story.tell()
+    for _ in range(8):
+        judge(story, 0)
+    assert Round.objects.get().tries == 1

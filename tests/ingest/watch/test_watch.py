@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from ingest import partitions, watch
 from ingest.models import Finding, Phase, Round, Sample, Stream, Worker
+from ingest.queries.unjudged import unjudged
 from ingest.store import retention, rounds
 from tests.cast import Cast
 from tests.ingest import scenarios
@@ -95,33 +96,44 @@ def test_what_is_over_is_closed_and_its_judgement_asked_for(cast: Cast, asked: C
 def test_a_lost_judgement_is_asked_for_after_a_while_and_not_all_the_time(cast: Cast, asked: Callable[[], int]) -> None:
     Story(cast.team, scenarios.two_slow_encoders()).tell()
     now = [100.0]
-    unjudged = watch.Unjudged(clock=lambda: now[0])
+    asking = watch.Unjudged(clock=lambda: now[0])
 
     counts = []
     for moment in (100.0, 101.9, 102.0, 103.0, 116.9, 117.0):
         now[0] = moment
-        unjudged.scan()
+        asking.scan()
         counts.append(asked())
 
     assert counts == [0, 0, 2, 2, 2, 4]
     Round.objects.update(verdict_version=99)
     Round.objects.update(data_version=99)
     now[0] = 200.0
-    unjudged.scan()
+    asking.scan()
     assert asked() == 4
+
+
+def test_the_newest_rounds_of_all_runs_are_judged_before_older_ones(cast: Cast) -> None:
+    long = Story(cast.team, scenarios.two_slow_encoders(4), key="long")
+    short = Story(cast.team, scenarios.two_slow_encoders(2), key="short")
+    short.tell()
+    long.tell()
+
+    assert [(one.run_id, one.index) for one in unjudged(5)] == [
+        (long.run.pk, 3), (short.run.pk, 1), (long.run.pk, 2), (short.run.pk, 0), (long.run.pk, 1),
+    ]  # fmt: skip
 
 
 def test_newer_data_is_given_its_own_while(cast: Cast, asked: Callable[[], int]) -> None:
     Story(cast.team, scenarios.two_slow_encoders(1)).tell()
     now = [100.0]
-    unjudged = watch.Unjudged(clock=lambda: now[0])
-    unjudged.scan()
+    asking = watch.Unjudged(clock=lambda: now[0])
+    asking.scan()
     Round.objects.update(data_version=7)
     now[0] = 103.0
-    unjudged.scan()
+    asking.scan()
     assert asked() == 0
     now[0] = 105.0
-    unjudged.scan()
+    asking.scan()
     assert asked() == 1
 
 
