@@ -36,10 +36,10 @@ def numbers_of(batch: wire.Batch, field: str) -> Numbers:
         np.array([record.number for record in batch.lifecycle], np.int64),
         _column(batch.starts, f"{field}.starts"),
     ]
-    numbers = np.concatenate([*columns.values(), *others])
-    distinct = int(np.unique(numbers).size)
-    _require_cover(batch, numbers, distinct, field)
-    return Numbers(columns, distinct < numbers.size)
+    ordered = np.sort(np.concatenate([*columns.values(), *others]))
+    repeats = int(np.count_nonzero(ordered[1:] == ordered[:-1]))
+    _require_cover(batch, ordered, repeats, field)
+    return Numbers(columns, repeats > 0)
 
 
 def _column(differences: list[int], field: str) -> Ints:
@@ -49,23 +49,19 @@ def _column(differences: list[int], field: str) -> Ints:
     return numbers
 
 
-def _require_cover(batch: wire.Batch, numbers: Ints, distinct: int, field: str) -> None:
+def _require_cover(batch: wire.Batch, ordered: Ints, repeats: int, field: str) -> None:
     if not 0 <= batch.first <= LIMIT or not 0 <= batch.count <= LIMIT or not -1 <= batch.highest <= LIMIT:
         raise Fault(422, "numbers", "first, count or highest is out of range.", field)
-    covered = distinct + _dropped(batch, numbers, field)
-    lowest, beyond = batch.first, batch.first + batch.count
-    if numbers.size and (numbers.min() < lowest or numbers.max() >= beyond):
+    covered = ordered.size - repeats + _dropped(batch, ordered, field)
+    if ordered.size and (ordered[0] < batch.first or ordered[-1] >= batch.first + batch.count):
         raise Fault(422, "numbers", "A record's number lies outside of first .. first + count - 1.", field)
     if covered != batch.count:
         raise Fault(422, "numbers", "The records do not cover first .. first + count - 1.", field)
 
 
-def _dropped(batch: wire.Batch, numbers: Ints, field: str) -> int:
+def _dropped(batch: wire.Batch, ordered: Ints, field: str) -> int:
     """How many numbers the drops stand for; raises Fault 422 where they overlap each other or a record."""
-    if not batch.drops:
-        return 0
     total, reached = 0, batch.first
-    ordered = np.sort(numbers)
     for drop in sorted(batch.drops, key=lambda drop: drop.number):
         end = drop.number + drop.span
         if drop.span < 1 or drop.number < reached or end > batch.first + batch.count:

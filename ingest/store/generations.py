@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from ingest.models import Round
 from ingest.store.locks import Lock, hold
 
 
@@ -59,17 +60,14 @@ class _Generation:
 
 Rounds = dict[tuple[UUID, int], list[_Generation]]
 
-_ROUNDS = "SELECT run_id, index, id, generation, closed FROM ingest_round WHERE run_id = ANY(%s) AND index = ANY(%s)"
-_PARTS = """
-SELECT p.round_id, p.worker_id, p.stream_id, s.began_at, p.end_ns IS NOT NULL AND NOT p.derived
-FROM ingest_workerround p JOIN ingest_stream s ON s.id = p.stream_id
-WHERE p.round_id = ANY(%s) AND (p.worker_id = ANY(%s) AND s.worker_id = p.worker_id OR p.stream_id = ANY(%s))
-"""
-_MAKE = """
-INSERT INTO ingest_round (run_id, index, generation, begin_ns, closed, data_version, verdict_version, trainers)
-SELECT run_id, index, generation, begin_ns, false, 0, -1, 0
-FROM unnest(%s::uuid[], %s::int[], %s::int[], %s::bigint[]) AS v (run_id, index, generation, begin_ns)
-RETURNING run_id, index, generation, id
+_LOAD = """
+SELECT r.run_id, r.index, r.id, r.generation, r.closed, p.worker_id, p.stream_id, p.began_at, p.ended
+FROM ingest_round r LEFT JOIN (
+    SELECT p.round_id, p.worker_id, p.stream_id, s.began_at, p.end_ns IS NOT NULL AND NOT p.derived AS ended
+    FROM ingest_workerround p JOIN ingest_stream s ON s.id = p.stream_id
+    WHERE p.worker_id = ANY(%s) AND s.worker_id = p.worker_id OR p.stream_id = ANY(%s)
+) p ON p.round_id = r.id
+WHERE r.run_id = ANY(%s) AND r.index = ANY(%s) ORDER BY r.generation
 """
 
 
@@ -139,13 +137,12 @@ def _choose(part: Part, generations: list[_Generation]) -> _Generation:
 
 def _insert(generations: Iterable[_Generation]) -> None:
     """Store new generations and give them their ids."""
-    new = {(each.run_id, each.index, each.number): each for each in generations}
-    if new:
-        begins = [each.begin_ns for each in new.values()]
-        with connection.cursor() as cursor:
-            cursor.execute(_MAKE, [*(list(column) for column in zip(*new, strict=True)), begins])
-            for *key, pk in cursor.fetchall():
-                new[tuple(key)].id = pk
+    new = list({id(each): each for each in generations}.values())
+    rows = Round.objects.bulk_create(
+        Round(run_id=each.run_id, index=each.index, generation=each.number, begin_ns=each.begin_ns) for each in new
+    )
+    for each, row in zip(new, rows, strict=True):
+        each.id = row.pk
 
 
 def _load(parts: Sequence[Part]) -> Rounds:
@@ -153,14 +150,14 @@ def _load(parts: Sequence[Part]) -> Rounds:
     workers.
     """
     rounds: Rounds = {}
-    by_id = {}
+    by_id: dict[int, _Generation] = {}
+    sets = [{getattr(part, name) for part in parts} for name in ("worker_id", "stream_id", "run_id", "index")]
     with connection.cursor() as cursor:
-        cursor.execute(_ROUNDS, [list({part.run_id for part in parts}), list({part.index for part in parts})])
-        for run_id, index, pk, number, closed in sorted(cursor.fetchall(), key=lambda row: row[3]):
-            by_id[pk] = _Generation(run_id, index, number, closed=closed, id=pk)
-            rounds.setdefault((run_id, index), []).append(by_id[pk])
-        workers, streams = {part.worker_id for part in parts}, {part.stream_id for part in parts}
-        cursor.execute(_PARTS, [list(by_id), list(workers), list(streams)])
-        for pk, worker_id, stream_id, began_at, ended in cursor.fetchall():
-            by_id[pk].parts.setdefault(worker_id, []).append(_Sibling(stream_id, began_at, ended))
+        cursor.execute(_LOAD, [list(each) for each in sets])
+        for run_id, index, pk, number, closed, worker_id, *sibling in cursor.fetchall():
+            if pk not in by_id:
+                by_id[pk] = _Generation(run_id, index, number, closed=closed, id=pk)
+                rounds.setdefault((run_id, index), []).append(by_id[pk])
+            if worker_id is not None:
+                by_id[pk].parts.setdefault(worker_id, []).append(_Sibling(*sibling))
     return rounds
