@@ -70,7 +70,7 @@ test("key figures carry value, denominator and number of rounds", () => {
   assert.equal(waiting.value, "40\u00a0%");
   assert.equal(longest.value, "–");
   assert.deepEqual([memory.label, memory.detail], ["Coordinator memory, peak", "≥ 4.0 model copies"]);
-  assert.deepEqual([data.value, data.detail], ["3 of 3", "0 dropped · 1.0\u00a0s old · ± 2.0\u00a0ms"]);
+  assert.deepEqual([data.value, data.detail], ["3 of 3", "0 dropped · 1.0\u00a0s old · ±\u00a02.0\u00a0ms"]);
 });
 
 test("waiting needs a look from the share on that the server names, as in the list of runs", () => {
@@ -104,6 +104,11 @@ test("readings are joined where they are close, and not over a silence", () => {
   const values = [...resample(line, 0, 5000, 5, 20_000)];
   assert.deepEqual(values.slice(0, 3), [0, 5, 10]);
   assert.ok(Number.isNaN(values[3]));
+});
+
+test("a reading that is alone shows for one step", () => {
+  const line = store(samples([{ time: 12, series: 9, value: 3 }])).samples.lines.get(9);
+  assert.deepEqual([...resample(line, 0, 5000, 5, 20_000)], [NaN, NaN, NaN, 3, NaN]);
 });
 
 test("several workers are summed up over those that have a reading", () => {

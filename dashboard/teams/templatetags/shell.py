@@ -3,7 +3,9 @@
 from typing import Any
 
 from django import template
+from django.forms import BoundField
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 from dashboard.teams.access import choice_of
 
@@ -16,3 +18,9 @@ def team_menu(context: dict[str, Any]) -> dict[str, Any]:
     request: HttpRequest = context["request"]
     teams, team = choice_of(request)
     return {"request": request, "csrf_token": context.get("csrf_token"), "teams": teams, "team": team}
+
+
+@register.filter
+def labelled(field: BoundField) -> SafeString:
+    """Show the input of a field that has a label, without a placeholder that says the same again."""
+    return field.as_widget(attrs={"placeholder": False})

@@ -167,3 +167,9 @@ def test_somebody_without_a_team_is_told_so(cast: Cast) -> None:
     page = browser_of(cast.owner).get("/")
     assert page.status_code == 403
     assert b"You belong to no team yet" in page.content
+
+
+def test_a_field_says_what_it_is_for_once(client: Client) -> None:
+    page = client.get("/accounts/login/").content.decode()
+    assert "Name or e-mail address" in page
+    assert "placeholder" not in page

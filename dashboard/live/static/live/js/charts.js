@@ -97,7 +97,8 @@ class Chart {
       if (!Number.isFinite(value)) joined = false;
       else if (joined) context.lineTo(x(i), y(value));
       else {
-        context.moveTo(x(i), y(value));
+        context.moveTo(x(i) - COLUMN / 2, y(value)); // a reading that is alone is a dash
+        context.lineTo(x(i), y(value));
         joined = true;
       }
     });

@@ -94,7 +94,7 @@ function dataFigure(store, now) {
   const detail = [`${count(store.dropped)} dropped`];
   if (store.rejected) detail.push(`${count(store.rejected)} rejected`);
   if (going.length && Number.isFinite(heard)) detail.push(`${age(now - heard)} old`);
-  if (Number.isFinite(error)) detail.push(`± ${duration(error)}`);
+  if (Number.isFinite(error)) detail.push(`±\u00a0${duration(error)}`);
   const reporting = new Set(live.map((attempt) => attempt.lane)).size;
   return {
     label: "Data", value: !lanes.length ? "–" : going.length ? `${count(reporting)} of ${count(going.length)}` : `${count(lanes.length)} ended`, detail: detail.join(" · "),

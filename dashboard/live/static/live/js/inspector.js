@@ -20,7 +20,8 @@ function bar(parts, theme) {
     const segment = el("div", { class: "segment", "data-kind": kind, title: `${name} ${duration(seconds * 1e9)}` });
     segment.style.flexGrow = String(seconds);
     if (kind) segment.style.color = theme.ink(kind);
-    if (part > 0.18) segment.append(`${name} ${duration(seconds * 1e9)}`);
+    // What does not fit wraps, and is hidden with its line: first the time, then the name.
+    if (part > 0.04) segment.append(el("span", {}, name), el("span", {}, duration(seconds * 1e9)));
     return segment;
   });
   return el("div", { class: "stack", role: "img", "aria-label": parts.map((part) => `${part.name} ${share(part.share)}`).join(", ") }, segments);

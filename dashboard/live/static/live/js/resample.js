@@ -1,21 +1,24 @@
 // Readings taken at different times, brought to common times and summed up over workers.
 
-/** Values of a line at `from + i * step`, joined linearly where readings are at most `gap` apart; NaN elsewhere. */
+/**
+ * Values of a line at `from + i * step`, joined linearly where readings are at most `gap` apart. Elsewhere NaN, but for
+ * one step after a reading, so that it shows even where it is alone.
+ */
 export function resample(line, from, step, count, gap, out = new Float64Array(count)) {
   const { times, values } = line;
   let at = Math.max(0, line.indexAt(from));
   for (let i = 0; i < count; i++) {
     const time = from + i * step;
     while (at + 1 < line.count && times[at + 1] <= time) at += 1;
-    out[i] = between(times, values, at, line.count, time, line.reach(at, gap));
+    out[i] = between(times, values, at, line.count, time, line.reach(at, gap), step);
   }
   return out;
 }
 
-function between(times, values, at, count, time, gap) {
+function between(times, values, at, count, time, gap, step) {
   if (!count || times[at] > time) return NaN;
   if (times[at] === time) return values[at];
-  if (at + 1 >= count || times[at + 1] - times[at] > gap) return NaN;
+  if (at + 1 >= count || times[at + 1] - times[at] > gap) return time - times[at] < step ? values[at] : NaN;
   return values[at] + ((values[at + 1] - values[at]) * (time - times[at])) / (times[at + 1] - times[at]);
 }
 
