@@ -193,6 +193,26 @@ class TestSync:
         assert answer.returncode == 1
         assert "401" in answer.stderr
 
+    def test_what_was_recorded_for_a_replaced_token_is_listed_and_shipped_when_asked_for(
+        self, environment: dict[str, str], collector: Collector
+    ) -> None:
+        spool, new = environment["ROUNDWATCH_SPOOL"], {"ROUNDWATCH_TOKEN": "new"}
+        collector.answers = lambda _: (401, {})
+        roundwatch("run", "--", *training(), env=environment | to(collector))
+        collector.answers = lambda _: None
+        [key] = [path.name for path in Path(spool).iterdir()]
+        told = line(roundwatch("doctor", env=environment | to(collector) | new).stdout, f"waiting in {key}")
+        assert "nobody ships them" in told
+        assert f"sync {spool} --from {key}" in told
+        untouched = roundwatch("sync", spool, env=environment | to(collector) | new)
+        assert f"--from {key}" in untouched.stdout
+        assert not collector.workers()
+        answer = roundwatch("sync", spool, "--from", key, env=environment | to(collector) | new)
+        assert answer.returncode == 0, answer.stderr
+        assert f"from {key}, recorded for {collector.url}" in answer.stdout
+        assert collector.worker().turns()[-1] == "finish"
+        assert "waiting in" not in roundwatch("doctor", env=environment | to(collector) | new).stdout
+
     def test_refuses_a_folder_that_is_not_there(self, environment: dict[str, str], collector: Collector) -> None:
         answer = roundwatch("sync", "/nonexistent", env=environment | to(collector))
         assert answer.returncode == 2
@@ -229,6 +249,10 @@ class TestDoctor:
         answer = roundwatch("doctor", env=environment | to(collector))
         assert answer.returncode == 1
         assert "token is refused" in line(answer.stdout, "server")
+
+    def test_what_a_refused_token_may_lack_is_said(self, environment: dict[str, str], collector: Collector) -> None:
+        collector.answers = lambda _: (401, {})
+        assert "lacks the scope" in line(roundwatch("doctor", env=environment | to(collector)).stdout, "server")
 
     def test_a_server_that_is_not_there_is_a_fault(self, environment: dict[str, str]) -> None:
         nowhere = {"ROUNDWATCH_URL": "http://127.0.0.1:9", "ROUNDWATCH_TOKEN": "t"}
@@ -276,7 +300,8 @@ def sampled(collector: Collector) -> set[str]:
 
 
 def line(output: str, subject: str) -> str:
-    [found] = [text.strip() for text in output.splitlines() if subject in text.split()[1:2]]
+    words = subject.split()
+    [found] = [text.strip() for text in output.splitlines() if text.split()[1 : 1 + len(words)] == words]
     return found
 
 

@@ -272,10 +272,10 @@ def test_shrinking_keeps_nobody_waiting_for_long(tmp_path: Path, monkeypatch: py
 
 def test_many_waiting_streams_take_the_memory_of_a_few(tmp_path: Path, collector: Collector) -> None:
     shelf = Shelf(tmp_path, collector.url)
-    streams = [shelf.spool.add(f"{index:032x}", said_of(asdict(WHO), "boot", 0, 0)) for index in range(12)]
+    streams = [shelf.spool.add(f"{index:032x}", said_of(asdict(WHO), "boot", 0, 0)) for index in range(7)]
     for stream in streams:
         name = stream.name("e")
-        for _ in range(10):
+        for _ in range(6):
             stream.insert([shelf.record(slots.EVENT, name=name) for _ in range(500)])
     assert shelf.courier is not None
     while shelf.spool.waiting():
@@ -283,7 +283,7 @@ def test_many_waiting_streams_take_the_memory_of_a_few(tmp_path: Path, collector
         assert len(shelf.spool.kept) <= KEPT
     for stream in streams:
         assert collector.streams[stream.id].whole()
-        assert len(collector.streams[stream.id].of("event")) == 5_000
+        assert len(collector.streams[stream.id].of("event")) == 3_000
         stream.journal.remove()
     shelf.close()
 

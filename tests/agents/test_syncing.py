@@ -85,10 +85,33 @@ def test_what_was_recorded_for_another_server_stays_where_it_is(
     assert shipper.wait(20) == 0
     collector.answers = lambda _: None
     assert sync(site.folder.parent, collector.url, "another token").streams == 0
-    assert sync(site.folder.parent, "http://127.0.0.1:1", "token", patience_s=0.1).streams == 0
+    other = sync(site.folder.parent, "http://127.0.0.1:1", "token", patience_s=0.1)
+    assert other.streams == 0
+    assert [(part.path, part.server) for part in other.others] == [(site.folder, collector.url)]
     assert not collector.workers()
     assert not sync(site.folder.parent, collector.url, "token").trouble
     assert collector.worker().turns() == ["begin", "finish"]
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_what_was_recorded_for_a_replaced_token_is_shipped_when_that_is_asked_for(
+    site: Site, collector: Collector, *, named: bool
+) -> None:
+    collector.answers = lambda _: (401, {})
+    shipper = site.shipper("--linger-s", "1")
+    site.run(TRAINING.replace(', mode="offline"', ""))
+    assert shipper.wait(20) == 0
+    collector.answers = lambda _: None
+    keys = [site.folder.name] if named else []
+    outcome = sync(site.folder.parent, collector.url, "new token", keys=keys, everything=not named)
+    assert (outcome.trouble, outcome.left, outcome.others) == ("", 0, [])
+    assert collector.tokens[-1] == "Bearer new token"
+    assert collector.worker().turns() == ["begin", "finish"]
+
+
+def test_a_folder_that_is_asked_for_and_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="there is no abc"):
+        sync(tmp_path, "http://localhost", "token", keys=["abc"])
 
 
 def test_what_cannot_be_shipped_is_counted_and_kept(offline: Site, collector: Collector) -> None:

@@ -102,7 +102,7 @@ class Courier:
         if reply.status in (413, 422) and self._preparer.too_large(prepared):
             self._halvings += 1
             return 0.0 if self._halvings <= HALVINGS else self._failed(f"{message}, again and again")
-        self.hopeless = reply.status in (401, 403)
+        self.hopeless = reply.status == 401
         if self.hopeless:
             return self._failed(f"{message}: the token is not accepted", REFUSED_PAUSE_S)
         if reply.status in (408, 429, 503) and reply.retry_after:

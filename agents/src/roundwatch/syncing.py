@@ -3,15 +3,16 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from roundwatch import folders, identity, launch, locks
 from roundwatch.clock import Clock
 from roundwatch.courier import Courier
 from roundwatch.folders import Destination
+from roundwatch.inventory import Part, parts
 from roundwatch.opening import check_url
 from roundwatch.post import Post
 from roundwatch.preparing import Preparer
@@ -25,42 +26,57 @@ HAND_OVER_S = 10.0
 
 @dataclass(slots=True)
 class Outcome:
-    """Counts of streams and records: `stored` on the server, `refused` by it, `left` here; `trouble` says why."""
+    """Counts of streams and records: `stored` on the server, `refused` by it, `left` here; `trouble` says why.
+
+    `shipped` are the folders that were shipped, `others` those that were not asked for and hold something.
+    """
 
     streams: int = 0
     stored: int = 0
     refused: int = 0
     left: int = 0
     trouble: str = ""
+    shipped: list[Part] = field(default_factory=list)
+    others: list[Part] = field(default_factory=list)
 
 
-def sync(folder: Path | str, url: str, token: str, *, patience_s: float = PATIENCE_S) -> Outcome:
+def sync(
+    folder: Path | str,
+    url: str,
+    token: str,
+    *,
+    keys: Collection[str] = (),
+    everything: bool = False,
+    patience_s: float = PATIENCE_S,
+) -> Outcome:
     """Ships what lies in `folder`: what was recorded offline, and what was recorded for this very server and token.
 
-    It stops when everything is stored, when the server refuses the token, or when it gave no answer for `patience_s`.
-    Raises ValueError for a bad URL and FileNotFoundError where there is no such folder.
+    `keys` names further folders in it, recorded for another server or token (one that was replaced); `everything`
+    stands for all of them. It stops when everything is stored, when the server refuses the token, or when it gave no
+    answer for `patience_s`. Raises ValueError for a bad URL and FileNotFoundError where there is no such folder.
     """
     spool = Path(folder).absolute()
     if not spool.is_dir():
         raise FileNotFoundError(f"there is no folder {spool}")
     outcome = Outcome()
     server = check_url(url)
-    for part in _parts(spool, server, token):
-        with _alone(part) as free:
+    there = parts(spool)
+    if unknown := sorted(set(keys) - {part.path.name for part in there}):
+        raise FileNotFoundError(f"there is no {', '.join(unknown)} in {spool}")
+    # What came from another host or was moved is told by the note in it.
+    asked = {Destination(spool, server, token).key, *keys}
+    for part in there:
+        if everything or not part.server or part.path.name in asked:
+            outcome.shipped.append(part)
+        elif part.streams:
+            outcome.others.append(part)
+    for part in outcome.shipped:
+        with _alone(part.path) as free:
             if free:
-                _ship(part, server, token, patience_s, outcome)
+                _ship(part.path, server, token, patience_s, outcome)
             else:
-                outcome.trouble = f"another shipper is at work in {part}"
+                outcome.trouble = f"another shipper is at work in {part.path}"
     return outcome
-
-
-def _parts(spool: Path, url: str, token: str) -> Iterator[Path]:
-    """The folders to ship. One that came from another host or was moved is told by the note in it."""
-    ours = Destination(spool, url, token).key
-    for path in sorted(spool.iterdir()):
-        note = path / folders.NOTE
-        if path.name == ours or (note.exists() and note.read_text().strip() == folders.OFFLINE):
-            yield path
 
 
 @contextmanager

@@ -176,7 +176,7 @@ class Writers:
         return None if writer is None else writer.reader.progress(begun.number - begun.inserted)
 
     def _discard(self, name: str, writer: Writer) -> None:
-        """Its run is gone on the server: the ring is emptied unread until its process ends."""
+        """Its run is gone on the server: its process is told to fall silent, and the ring goes when it ends."""
         writer.reader.order_silence()
         writer.reader.beat()
         if not writer.reader.writing():

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from roundwatch import folders, identity
+from roundwatch import folders, identity, inventory
 from roundwatch.samplers import host_samplers
 from roundwatch.samplers.base import Paths, Reading
 from roundwatch.samplers.cgroup import CgroupSampler
@@ -59,8 +59,19 @@ def storage_lines() -> Iterator[Line]:
         return
     kind = folders.filesystem(spool) or "unknown filesystem"
     yield _room("spool", str(spool), MIN_SPOOL_BYTES, f"on {kind}", "what the server cannot take is soon dropped")
-    waiting = sum(file.stat().st_size for file in spool.rglob("*") if file.is_file())
-    yield Line("ok", "waiting in the spool", _bytes(waiting))
+    for part in inventory.parts(spool):
+        if part.streams:
+            yield _waiting(part)
+
+
+def _waiting(part: inventory.Part) -> Line:
+    """What lies in one folder of the spool, and how it leaves it."""
+    origin = f"for {part.server}" if part.server else "offline"
+    what = f"{len(part.streams)} streams, {_bytes(part.size)}, recorded {origin}"
+    if part.served:
+        return Line("ok", f"waiting in {part.path.name}", f"{what}; a shipper is at work")
+    advice = f"`roundwatch sync {part.path.parent}{f' --from {part.path.name}' if part.server else ''}` sends them"
+    return Line("warn", f"waiting in {part.path.name}", f"{what}; nobody ships them: {advice}")
 
 
 def _room(subject: str, folder: str, least: int, good: str, poor: str) -> Line:

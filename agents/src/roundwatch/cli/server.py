@@ -15,8 +15,7 @@ TIMEOUT_S = 5.0
 EXCHANGES = 3
 MAX_SKEW_NS = 600_000_000_000  # the server takes no times further ahead than ten minutes
 SAYS = {
-    401: "the token is refused: it is wrong, revoked or of another server",
-    403: "the token may not send: it lacks the scope 'ingest'",
+    401: "the token is refused: it is wrong, revoked, of another server, or lacks the scope 'ingest'",
     404: "there is no Roundwatch at this address",
     413: "refuses even an empty request as too large",
     429: "asks us to come back later",

@@ -1,4 +1,4 @@
-"""`roundwatch sync DIR`: ships what offline trainings left in a spool folder."""
+"""`roundwatch sync DIR`: ships what trainings left in a spool folder: recorded offline, or for a replaced token."""
 
 import os
 import sys
@@ -15,6 +15,15 @@ def main(arguments: Sequence[str]) -> int:
     """Says how much was shipped; 0 when the server has it all, 1 when something is left, 2 if it could not begin."""
     parser = options.parser("sync", __doc__ or "")
     parser.add_argument("folder", type=Path, metavar="DIR", help="the spool folder that the trainings wrote to")
+    parser.add_argument(
+        "--from",
+        dest="keys",
+        metavar="KEY",
+        action="append",
+        default=[],
+        help="also this folder in DIR, recorded for another server or token (`roundwatch doctor` lists them)",
+    )
+    parser.add_argument("--all", action="store_true", help="also everything recorded for other servers and tokens")
     options.add_server(parser)
     given = parser.parse_args(arguments)
     options.apply_destination(given, parser)
@@ -22,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     if not url or not token:
         parser.error("ROUNDWATCH_URL and ROUNDWATCH_TOKEN must say where to ship to")
     try:
-        outcome = shipper.sync(given.folder, url, token)
+        outcome = shipper.sync(given.folder, url, token, keys=given.keys, everything=given.all)
     except (OSError, ValueError) as error:
         print(f"roundwatch sync: {error}", file=sys.stderr)
         return USAGE_ERROR
@@ -30,7 +39,11 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _tell(outcome: shipper.Outcome) -> int:
+    for part in outcome.shipped:
+        print(f"from {part.path.name}, recorded {f'for {part.server}' if part.server else 'offline'}")
     print(f"{outcome.streams} streams: {outcome.stored} records stored, {outcome.refused} refused, {outcome.left} left")
+    for part in outcome.others:
+        print(f"not shipped: {len(part.streams)} streams for {part.server}; `--from {part.path.name}` ships them too")
     if outcome.trouble:
         print(f"roundwatch sync: {outcome.trouble}", file=sys.stderr)
     return NOT_ALL_SENT if outcome.left or outcome.trouble else 0
