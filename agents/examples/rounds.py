@@ -1,10 +1,11 @@
 """A federated training to watch: a coordinator and four trainers that learn handwritten digits together.
 
-    pip install roundwatch numpy scikit-learn
+    pip install ./agents numpy scikit-learn
     export ROUNDWATCH_URL=http://127.0.0.1:8000 ROUNDWATCH_TOKEN=...
-    python rounds.py
+    python agents/examples/rounds.py
 
-`federated/trainer.py` and `federated/coordinator.py` show how a training is instrumented.
+These are for the root of the repository. `federated/trainer.py` and `federated/coordinator.py` show how a training is
+instrumented.
 """
 
 import sys

@@ -166,12 +166,3 @@ def describe(error: BaseException) -> str:
         return f"{type(error).__name__}: {error}"[:MAX_ERROR]
     except Exception:  # noqa: BLE001 - an exception whose own text cannot be had
         return type(error).__name__
-
-
-def as_index(index: Any) -> int:
-    """A round's index as the number that fits a slot; -1 for what is none."""
-    try:
-        number = int(index)
-    except (TypeError, ValueError, OverflowError):
-        return -1
-    return number if -1 <= number < 1 << 40 else -1

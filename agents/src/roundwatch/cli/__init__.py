@@ -8,7 +8,7 @@ COMMANDS = {
     "agent": "run this host's agent in the foreground: samples the host and ships what its trainings record",
     "run": "run a command as one run, and see to it that what it recorded is shipped before leaving",
     "doctor": "tell what is collected here, what is not and why, and whether the server can be reached",
-    "sync": "ship what offline trainings left in a folder",
+    "sync": "ship what trainings left in a spool folder: recorded offline, or for a replaced token",
 }
 USAGE_ERROR = 2
 
