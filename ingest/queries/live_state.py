@@ -13,6 +13,7 @@ from django.db.models import Max
 from ingest.feed import messages
 from ingest.feed.messages import Beat, Entry, unix_ns
 from ingest.models import Finding, PhaseName, Round, Run, Series, Stream, Worker
+from ingest.models.multiranges import parse
 from ingest.queries.live import STREAMS_OF_RUN, streams_of
 
 Ranges = list[tuple[int, int]]
@@ -81,14 +82,7 @@ def stored_numbers(cursor: CursorWrapper, run: Run) -> dict[int, Ranges]:
         f"""SELECT id, numbers::text FROM ingest_stream WHERE id IN (SELECT id FROM ({STREAMS_OF_RUN}) AS s)""",  # noqa: S608 - ours
         streams_of(run),
     )
-    return {stream: _ranges(text) for stream, text in cursor.fetchall()}
-
-
-def _ranges(text: str) -> Ranges:
-    """An int8multirange's text, such as {[0,5),[7,9)}, as inclusive ranges."""
-    bare = text.strip("{}")
-    pairs = (part.strip("[)").split(",") for part in bare.split("),[")) if bare else ()
-    return [(int(low), int(high) - 1) for low, high in pairs]
+    return {stream: [(low, end - 1) for low, end in parse(text)] for stream, text in cursor.fetchall()}
 
 
 def meta_version(cursor: CursorWrapper, run: Run) -> tuple[Any, ...]:

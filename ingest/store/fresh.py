@@ -5,9 +5,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from ingest.models.multiranges import Range
 from ingest.store import ranges
 from ingest.store.arrivals import EventRows, Ints, Mask, PhaseRows, Reject, RoundRows, Rows, SampleRows
-from ingest.store.ranges import Range
 from ingest.store.resolve import Resolved
 
 R = TypeVar("R", bound=Rows)

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import numpy as np
 
+from ingest.models.multiranges import Range
 from ingest.store.arrivals import PhaseRows, RoundRows
 from ingest.store.fresh import Fresh, fresh
 from ingest.store.generations import Part
@@ -13,7 +14,6 @@ from ingest.store.ledger import Ledger
 from ingest.store.lives import Lives, beat
 from ingest.store.news import Bulletin, News
 from ingest.store.parts import Parts
-from ingest.store.ranges import Range
 from ingest.store.resolve import Resolved
 from ingest.store.states import Change
 from ingest.store.stream_rows import StreamRow

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from ingest.feed.messages import LostRecords
 from ingest.models import Gap, Quarantine
+from ingest.models.multiranges import Range
 from ingest.store import ranges
 from ingest.store.arrivals import Loss, Reject
-from ingest.store.ranges import Range
 from ingest.store.resolve import Resolved
 from ingest.store.stream_rows import StreamRow
 

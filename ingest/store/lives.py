@@ -6,10 +6,10 @@ from typing import Any
 from uuid import UUID
 
 from ingest.feed.messages import Beat, unix_ns
+from ingest.models.multiranges import Range
 from ingest.models.workers import WorkerState
 from ingest.store import ranges
 from ingest.store.arrivals import Turn
-from ingest.store.ranges import Range
 from ingest.store.resolve import Resolved
 from ingest.store.states import Heard
 from ingest.store.stream_rows import StreamRow

@@ -1,15 +1,12 @@
-"""Sets of stream numbers as sorted lists of half-open ranges, and as Postgres' int8multirange."""
+"""Sets of stream numbers as sorted lists of half-open ranges that do not touch."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 import numpy as np
 
+from ingest.models.multiranges import Range
 from ingest.store.arrivals import Ints, Mask
-
-Range = tuple[int, int]
-_PAIR = re.compile(r"\[(\d+),(\d+)\)")
 
 
 def _first(pair: Range) -> int:
@@ -18,16 +15,6 @@ def _first(pair: Range) -> int:
 
 def _end(pair: Range) -> int:
     return pair[1]
-
-
-def parse(text: str) -> list[Range]:
-    """A multirange in the form that Postgres prints; integer ranges always come as [first,end)."""
-    return [(int(first), int(end)) for first, end in _PAIR.findall(text)]
-
-
-def render(ranges: Sequence[Range]) -> str:
-    """The text that Postgres reads as an int8multirange."""
-    return "{" + ",".join(f"[{first},{end})" for first, end in ranges) + "}"
 
 
 def missing(ranges: Sequence[Range], first: int, end: int) -> list[Range]:

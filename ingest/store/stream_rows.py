@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 from django.db import connection
 
+from ingest.models import multiranges
+from ingest.models.multiranges import Range
 from ingest.store import ranges
 from ingest.store.arrivals import Arrival
-from ingest.store.ranges import Range
 
 
 @dataclass(slots=True)
@@ -63,13 +64,23 @@ SELECT id, numbers::text, deleted, highest, stored_count, dropped_count, rejecte
 FROM ingest_stream WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE
 """
 _SAVE = """
-UPDATE ingest_stream s SET numbers = v.numbers::int8multirange, highest = v.highest, stored_count = v.stored,
-dropped_count = v.dropped, rejected_count = v.rejected, opens = v.opens::jsonb, opens_number = v.opens_number,
-opens_at_ns = v.opens_at_ns, offset_ns = v.offset_ns, error_ns = v.error_ns, heard_at = v.heard_at, ended_at =
-v.ended_at, end_state = v.end_state FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::bigint[],
-%s::bigint[], %s::bigint[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[],
-%s::timestamptz[], %s::timestamptz[], %s::text[]) AS v (id, numbers, highest, stored, dropped, rejected,
-opens, opens_number, opens_at_ns, offset_ns, error_ns, heard_at, ended_at, end_state) WHERE s.id = v.id
+UPDATE ingest_stream s
+SET numbers = v.numbers::int8multirange, highest = v.highest,
+    stored_count = v.stored, dropped_count = v.dropped, rejected_count = v.rejected,
+    opens = v.opens::jsonb, opens_number = v.opens_number, opens_at_ns = v.opens_at_ns,
+    offset_ns = v.offset_ns, error_ns = v.error_ns,
+    heard_at = v.heard_at, ended_at = v.ended_at, end_state = v.end_state
+FROM unnest(%s::bigint[], %s::text[], %s::bigint[],
+            %s::bigint[], %s::bigint[], %s::bigint[],
+            %s::text[], %s::bigint[], %s::bigint[],
+            %s::bigint[], %s::bigint[],
+            %s::timestamptz[], %s::timestamptz[], %s::text[])
+     AS v (id, numbers, highest,
+           stored, dropped, rejected,
+           opens, opens_number, opens_at_ns,
+           offset_ns, error_ns,
+           heard_at, ended_at, end_state)
+WHERE s.id = v.id
 """
 
 
@@ -85,14 +96,14 @@ def lock(ids: Iterable[int]) -> dict[int, StreamRow]:
 
 def _row(pk: int, numbers: str, *others: Any) -> StreamRow:
     before, opens, after = others[:5], others[5], others[6:]
-    return StreamRow(*(pk, ranges.parse(numbers), *before, msgspec.json.decode(opens), *after))
+    return StreamRow(*(pk, multiranges.parse(numbers), *before, msgspec.json.decode(opens), *after))
 
 
 def save(rows: Sequence[StreamRow]) -> None:
     """Write the rows back."""
     values = [
         (
-            row.id, ranges.render(row.numbers), row.highest, row.stored, row.dropped, row.rejected,
+            row.id, multiranges.render(row.numbers), row.highest, row.stored, row.dropped, row.rejected,
             msgspec.json.encode(row.opens).decode(), row.opens_number, row.opens_at_ns, row.offset_ns, row.error_ns,
             row.heard_at, row.ended_at, row.end_state,
         )

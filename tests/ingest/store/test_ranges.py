@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest.models import multiranges
 from ingest.store import ranges
 
 spans = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 12)), max_size=12)
@@ -55,7 +56,7 @@ def test_holes_are_those_below_the_highest_number(steps: list[tuple[int, int]], 
 @given(spans)
 def test_postgres_text_goes_both_ways(steps: list[tuple[int, int]]) -> None:
     pairs, _ = built(steps)
-    assert ranges.parse(ranges.render(pairs)) == pairs
+    assert multiranges.parse(multiranges.render(pairs)) == pairs
 
 
 @given(spans, st.lists(st.integers(-5, 90), max_size=20))
