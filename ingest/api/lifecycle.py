@@ -10,7 +10,6 @@ from roundwatch import wire
 
 _ENDS = ("finished", "failed", "killed")
 _MAX_REASON_CHARS = 4_000
-_MAX_TAGS = 100
 _MAX_ROUNDS = (1 << 31) - 1
 
 
@@ -58,8 +57,8 @@ def _json_object(value: Any) -> str | None:
 
 
 def _tags(value: Any) -> str | None:
-    if not isinstance(value, list) or len(value) > _MAX_TAGS:
-        return f"not a list of at most {_MAX_TAGS}"
+    if not isinstance(value, list) or len(value) > wire.MAX_TAGS:
+        return f"not a list of at most {wire.MAX_TAGS}"
     return next((fault for tag in value if (fault := _name(tag))), None)
 
 

@@ -52,5 +52,5 @@ def _shape(row: Round) -> dict[str, Any]:
         "closed": row.closed, "trainers": row.trainers, "coverage": row.coverage,
         "gpu_waiting_share": row.gpu_waiting_share,
         "kind_seconds": row.kind_seconds and dict(zip(KINDS, row.kind_seconds, strict=True)),
-        "gpu_waiting": None, "critical_path": None, "what_if": None, "intervals": [], "judged": row.judged,
+        "gpu_waiting": None, "critical_path": None, "what_if": None, "intervals": None, "judged": row.judged,
     }  # fmt: skip

@@ -13,9 +13,9 @@ from dashboard.runs.api.shapes import Listed, RunShape, WorkerShape, moment, sec
 from ingest.models import Worker
 from ingest.queries import runs
 from ingest.store import changes, deletion
+from roundwatch import wire
 
 router = Router(tags=["runs"])
-_MOST_TAGS = 64
 
 
 class WhichRuns(Period):
@@ -29,15 +29,15 @@ class Change(Schema):
     """What people may change of a run; what is left out stays as it is."""
 
     model_config = ConfigDict(extra="forbid")
-    name: Text = Field("", min_length=1, max_length=128)
-    tags: list[Text] = Field([], max_length=_MOST_TAGS)
+    name: Text = Field("", min_length=1, max_length=wire.MAX_NAME_CHARS)
+    tags: list[Text] = Field([], max_length=wire.MAX_TAGS)
     notes: Text = Field("", max_length=20_000)
 
     @field_validator("tags")
     @classmethod
     def _short_tags(cls, tags: list[str]) -> list[str]:
-        if any(not tag.strip() or len(tag) > 64 for tag in tags):
-            raise ValueError("A tag has 1 to 64 characters.")
+        if any(not tag.strip() or len(tag) > wire.MAX_NAME_CHARS for tag in tags):
+            raise ValueError(f"A tag has 1 to {wire.MAX_NAME_CHARS} characters.")
         return list(dict.fromkeys(tags))
 
 

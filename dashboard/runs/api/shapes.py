@@ -120,7 +120,7 @@ class RoundShape(Schema):
     gpu_waiting: list[Waiting] | None
     critical_path: list[PathSegment] | None
     what_if: list[WhatIf] | None
-    intervals: list[IntervalShape]
+    intervals: list[IntervalShape] | None
     judged: list[SightShape] | None
 
 
