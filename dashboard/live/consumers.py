@@ -33,9 +33,6 @@ _MOST_WORDS_A_SECOND = 50
 class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     """One socket. Its messages are told in `ingest.feed.frames`; what a browser may say in `words`."""
 
-    # With a channel layer every socket would wait on Redis and end with it; nothing is ever sent through one.
-    channel_layer_alias = "none"
-
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one socket, and leave nothing behind whichever way it ends."""
         self._tasks: list[asyncio.Task[None]] = []

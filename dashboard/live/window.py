@@ -70,11 +70,6 @@ class Window:
         """The stream numbers that the blocks after `place` tell of."""
         return each_union(*(block.numbers for block in self._since(place)))
 
-    def clear(self) -> None:
-        """Forget all blocks; places before now are no longer held."""
-        while self._blocks:
-            self._drop()
-
     @property
     def size(self) -> int:
         """Bytes of columns that are held."""

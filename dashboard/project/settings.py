@@ -69,9 +69,6 @@ INSTALLED_APPS = [
     "servestatic",
     "allauth",
     "allauth.account",
-    "allauth.mfa",
-    "allauth.socialaccount",
-    "allauth.socialaccount.providers.openid_connect",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -122,7 +119,7 @@ DATABASES["default"]["OPTIONS"]["pool"] = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = env.text("REDIS_URL", DATA.redis_url)
-# Holds only what allauth counts: tries to sign in, and one-time codes already used. Redis may be dead while people sign
+# Holds only what allauth counts: tries to sign in. Redis may be dead while people sign
 # in; Postgres would write a dozen rows for each guess of somebody who guesses passwords, beside what ingest writes. The
 # web server is one process, so its own memory holds all there is to count, for the minutes that counts live. Too few
 # entries would let a flood of addresses push out the counts of others: these are at most some 10 MB.
@@ -130,12 +127,6 @@ CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "OPTIONS": {"MAX_ENTRIES": 20_000},
-    }
-}
-CHANNEL_LAYERS = {
-    "default": {
-        "BACKEND": "channels_redis.core.RedisChannelLayer",
-        "CONFIG": {"hosts": [{"address": REDIS_URL}], "prefix": "roundwatch"},
     }
 }
 
