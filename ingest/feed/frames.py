@@ -24,7 +24,8 @@ first u64, last u64 (cursor range, the two halves of a feed entry's id as millis
 
 2 (CLOSE) and 7 (TILE_COLUMN) are kept free. A SPAN closes the open phase of the same (attempt, id). In one message the
 OPEN_SNAPSHOT rows replace all open phases of each attempt that its HEARTBEAT frame names with a `number` at least as
-high as the one known. Missing figures are NaN.
+high as the one known. Missing figures are NaN. `attempt` is Stream.index, one number for each stream of the run; which
+life of its worker that is, REST's attempt, META tells as "number".
 """
 
 import enum

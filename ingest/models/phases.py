@@ -24,7 +24,7 @@ class Phase(models.Model):
     """An ended phase. Times are Unix nanoseconds on the server's clock; minus `offset_ns` they are as
     recorded.
 
-    Partitioned by `arrived` (see partitions.py and the first migration), which is why the primary key names
+    Partitioned by `arrived` (see partitions.py and migration 0002), which is why the primary key names
     it and there are no foreign keys: a partition is dropped as a whole. (stream_id, start_number) is the
     phase's identity.
     """

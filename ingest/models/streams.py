@@ -1,6 +1,4 @@
-"""A stream: the ordered log of one attempt of a worker or shipper, and what of it is known to be lost or
-unreadable.
-"""
+"""A stream: the ordered log of one attempt of a worker or shipper, and what of it is lost or unreadable."""
 
 from typing import ClassVar
 
@@ -10,10 +8,12 @@ from django.db import models
 class Stream(models.Model):
     """`numbers` is the set of stream numbers stored; a hole in it is missing until the agent declares a drop.
 
-    `index` numbers the streams of a run from 0: the attempt of the live feed. `opens` lists the phases open
-    after record `opens_number`, as `wire.OpenPhase` with corrected `begin_ns`, seen alive at `opens_at_ns`
-    (corrected). A shipper's own stream has a machine and no worker; `deleted` keeps the tombstone of a
-    deleted run's stream.
+    `index` numbers the streams of a run from 0 in the order in which they were heard of: what the live feed and
+    findings' spans call attempt, unique in the run. `attempt` numbers the lives of one worker from 0 in the order in
+    which they began, and moves up when an earlier one is heard of late: what REST and pages call attempt, and META
+    "number". `opens` lists the phases open after record `opens_number`, as `wire.OpenPhase` with corrected
+    `begin_ns`, seen alive at `opens_at_ns` (corrected). A shipper's own stream has a machine and no worker; `deleted`
+    keeps the tombstone of a deleted run's stream.
     """
 
     team = models.ForeignKey("teams.Team", models.CASCADE, related_name="streams")
@@ -27,8 +27,8 @@ class Stream(models.Model):
     began_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     end_state = models.CharField(max_length=16, blank=True, default="")
-    # int8multirange: Django has no field for it, so store.py reads and writes it in SQL (see the first
-    # migration).
+    # numbers: int8multirange NOT NULL DEFAULT '{}' is added by migration 0002, for Django has no field for it;
+    # multiranges.py reads and writes it.
     highest = models.BigIntegerField(default=-1, help_text="Highest number the agent has recorded, as it reports.")
     stored_count = models.BigIntegerField(default=0)
     dropped_count = models.BigIntegerField(default=0)
@@ -47,8 +47,6 @@ class Stream(models.Model):
             models.Index(fields=["run", "index"], name="stream_of_run"),
             models.Index(fields=["team", "machine"], name="stream_of_machine"),
         ]
-
-    # numbers: int8multirange NOT NULL DEFAULT '{}' is added by the first migration.
 
 
 class Gap(models.Model):

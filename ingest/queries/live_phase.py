@@ -15,7 +15,7 @@ from roundwatch.wire import KINDS, PHASE_STATES
 class Peers:
     """The same phase of the same round on other workers of that role; seconds are sums over its occurrences there.
 
-    `ratio` is own over `median_s`, the lower median of the others (detection.md), None where that is 0.
+    `ratio` is own over `median_s`, the lower median of the others, as detection compares them, None where that is 0.
     """
 
     count: int

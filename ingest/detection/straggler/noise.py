@@ -1,4 +1,4 @@
-"""How much durations vary by themselves, and how sure a difference is (detection.md, "Straggler")."""
+"""How much durations vary by themselves, and how sure a difference is."""
 
 import math
 from statistics import NormalDist

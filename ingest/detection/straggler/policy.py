@@ -19,7 +19,7 @@ class Policy:
     floor_least_s: float = 0.020
     floor_most_s: float = 2.0
     floor_share: float = 0.05  # of the round
-    early_ratio: float = 3.0  # until `known_rounds` are known and there are fewer than `early_peers`
+    early_ratio: float = 3.0  # until `known_rounds` are known and there are fewer than `early_cohort`
     early_cohort: int = 6
     known_rounds: int = 5
     noise_rounds: int = 20
