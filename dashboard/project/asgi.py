@@ -16,8 +16,8 @@ from django.conf import settings  # noqa: E402
 from dashboard.project.limits import BodyLimit  # noqa: E402
 from dashboard.project.routing import sockets  # noqa: E402
 from ingest.api.asgi import app as _ingest  # noqa: E402
+from roundwatch import wire  # noqa: E402
 
-INGEST_PATH = "/api/v1/ingest"
 _pages: ASGI3Application = BodyLimit(cast(ASGI3Application, _django), settings.BODY_LIMIT_BYTES)
 
 
@@ -27,7 +27,7 @@ async def application(scope: Scope, receive: ASGIReceiveCallable, send: ASGISend
         await _live(receive, send)
     elif scope["type"] == "websocket":
         await sockets(scope, receive, send)
-    elif scope["path"] == INGEST_PATH and scope["method"] == "POST":
+    elif scope["path"] == wire.PATH and scope["method"] == "POST":
         # Past Django on purpose: at thousands of batches a second its middleware would be most of the work.
         await _ingest(scope, receive, send)
     else:
