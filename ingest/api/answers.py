@@ -27,9 +27,7 @@ async def send_answer(send: ASGISendCallable, body: object) -> None:
 
 
 async def send_fault(send: ASGISendCallable, fault: Fault, *, more: bool = False) -> None:
-    """Answer with a refusal. With `more` the body stays open, so that the client reads it while still
-    sending.
-    """
+    """Answer with a refusal. With `more` the body stays open, so that the client reads it while still sending."""
     headers = list(_OF_STATUS.get(fault.status, []))
     if fault.status in {401, 405, 408, 413}:  # its body was not read to the end
         headers.append((b"connection", b"close"))

@@ -1,6 +1,4 @@
-"""The door for agents, as a raw ASGI application: at thousands of batches a second a framework would be the
-most work.
-"""
+"""The door for agents, a raw ASGI application: at thousands of batches a second a framework would be most work."""
 
 import asyncio
 import hashlib

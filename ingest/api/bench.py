@@ -1,6 +1,4 @@
-"""A batch under examination: its tables with what speaks against their entries, and the records set aside so
-far.
-"""
+"""A batch under examination: its tables with what speaks against their entries, and the records set aside so far."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

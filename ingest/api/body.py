@@ -14,9 +14,7 @@ _GZIP_WINDOW = 31  # zlib's spelling of "gzip header, 32 KiB window"
 
 
 def inflate(body: bytes, encoding: str) -> bytes:
-    """The body as sent before compression; raises Fault 413 above 8 MiB, before the excess is inflated, or
-    422.
-    """
+    """The body as sent before compression; raises Fault 413 above 8 MiB, before the excess is inflated, or 422."""
     if encoding in {"", "identity"}:
         return body
     if encoding != "gzip":
@@ -45,9 +43,7 @@ def decode(text: bytes) -> wire.Request:
 
 
 def _decode_patiently(text: bytes) -> wire.Request:
-    """Decode what the strict reader refuses as a whole though one record is at fault: lone surrogates, 1e400,
-    NaN.
-    """
+    """Decode what the strict reader refuses as a whole though one record is at fault: lone surrogates, 1e400, NaN."""
     try:
         raw: Any = json.loads(text.decode("utf-8", "surrogatepass"))
         return msgspec.convert(raw, wire.Request)

@@ -110,9 +110,7 @@ def _loss(bench: Bench, drop: wire.Drop) -> Loss:
 
 
 def _open(bench: Bench, phase: wire.OpenPhase) -> dict[str, object] | None:
-    """An open phase as Stream.opens keeps it; what cannot be shown is left out, for its end will carry the
-    whole.
-    """
+    """An open phase as Stream.opens keeps it; what cannot be shown is left out, for its end will carry the whole."""
     begin_ns = bench.sound_time(phase.begin_ns)
     fits = (
         0 <= phase.start < LIMIT

@@ -16,9 +16,7 @@ _WORDS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
 def integers(values: list[int], *, differences: bool = False) -> tuple[Ints, Mask]:
-    """The column, undone of its differences if asked, and which of its values lie beyond +-2^62 (0 stands
-    there).
-    """
+    """The column, undone of its differences if asked, and which of its values lie beyond +-2^62 (0 stands there)."""
     if not values:
         return np.zeros(0, np.int64), np.zeros(0, np.bool_)
     try:

@@ -73,7 +73,5 @@ def who(identity: wire.Identity, shift_ns: int = 0) -> Who:
 
 
 def _moment(unix_ns: int) -> dt.datetime:
-    """A wall time, to the microsecond; a clock far off its mark is brought to where Postgres and people can
-    follow.
-    """
+    """A wall time, to the microsecond; a clock far off its mark is brought to where Postgres and people can follow."""
     return _EPOCH + dt.timedelta(microseconds=min(max(unix_ns, 0), LIMIT) // 1000)

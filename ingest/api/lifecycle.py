@@ -14,9 +14,7 @@ _MAX_ROUNDS = (1 << 31) - 1
 
 
 def checked(record: wire.Lifecycle) -> tuple[dict[str, Any], str | None]:
-    """The record's data as the store takes it, and why it cannot be taken, if so. Unknown entries are passed
-    over.
-    """
+    """The record's data as the store takes it, and why it cannot be taken, if so. Unknown entries are passed over."""
     if record.what == "begin":
         return _begin(record.data)
     if record.what == "finish":

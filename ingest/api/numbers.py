@@ -1,6 +1,4 @@
-"""The law of a batch's numbers: each of `first` .. `first + count - 1` has a record, a start or a drop, and
-no other.
-"""
+"""The law of a batch's numbers: each that it spans has a record, a start or a drop, and no other has."""
 
 from dataclasses import dataclass
 

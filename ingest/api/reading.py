@@ -21,7 +21,6 @@ class Body:
     """The body of one request; `complete` once all of it has come."""
 
     def __init__(self, receive: ASGIReceiveCallable) -> None:
-        """Nothing has come yet."""
         self._receive = receive
         self.complete = False
 

@@ -163,9 +163,7 @@ class Writers:
                 self._store([each], final=True)
 
     def _store(self, readable: Sequence[tuple[Ticket, Job]], *, final: bool) -> bool:
-        """Write together; returns False, unless `final`, when the database refused and each is to be tried
-        alone.
-        """
+        """Write together; returns False, unless `final`, when the database refused and each is to be tried alone."""
         try:
             written = telemetry.write([work for _, work in readable])
         except Exception as error:  # noqa: BLE001 - a writer must outlive whatever it is given

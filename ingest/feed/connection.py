@@ -26,9 +26,7 @@ def client() -> redis.Redis:
 
 
 class Breaker:
-    """Lets calls through while they succeed; after a failure none for `_PAUSE_S` seconds. Threads may share
-    it.
-    """
+    """Lets calls through while they succeed; after a failure none for `_PAUSE_S` seconds. Threads may share it."""
 
     def __init__(self) -> None:
         """Start closed: calls pass."""
@@ -41,9 +39,7 @@ class Breaker:
         return time.monotonic() < self._closed_until
 
     def call(self, action: Callable[[], T]) -> T | None:
-        """The action's result, or None where Redis is dead or was a moment ago; never raises for Redis's
-        sake.
-        """
+        """The action's result, or None where Redis is dead or was a moment ago; never raises for Redis's sake."""
         if self.open:
             return None
         try:

@@ -1,6 +1,4 @@
-"""What the live feed says: rows of the database as the payloads of its frames, for the publisher and the
-snapshot alike.
-"""
+"""What the live feed says: rows of the database as payloads of frames, for the publisher and the snapshot alike."""
 
 import datetime as dt
 import math
@@ -100,8 +98,9 @@ def meta(
     dropped: int | None = None,
     rejected: int | None = None,
 ) -> bytes:
-    """A META frame of what is new or changed; empty bytes where nothing is. `dropped` and `rejected` are the
-    run's sums.
+    """A META frame of what is new or changed; empty bytes where nothing is.
+
+    `dropped` and `rejected` are the run's sums.
     """
     parts = {
         "run": run, "lanes": list(lanes), "attempts": list(attempts), "phases": list(phases),
@@ -117,8 +116,9 @@ def findings(rows: Sequence[Finding]) -> bytes:
 
 
 def steps(rounds: Sequence[Round], newest: dict[int, int] | None = None) -> bytes:
-    """A STEP frame; empty bytes for none. `newest` maps a round's index to its newest generation: others are
-    superseded.
+    """A STEP frame; empty bytes for none.
+
+    `newest` maps a round's index to its newest generation: others are superseded.
     """
     if not rounds:
         return b""
@@ -251,9 +251,7 @@ def beats(rows: Sequence[Beat]) -> bytes:
 
 
 def _opens(rows: Sequence[Beat]) -> bytes:
-    """The open phases of all beats; a frame without rows where none is open, so that ended ones are
-    forgotten.
-    """
+    """The open phases of all beats; a frame without rows where none is open, so that ended ones are forgotten."""
     flat = [(row, phase) for row in rows for phase in row.opens]
     columns = {
         "start": [phase["begin_ns"] for _, phase in flat],

@@ -1,6 +1,4 @@
-"""The only publisher of a run's live feed: appends frames to its Redis stream, bounded in entries, bytes and
-time.
-"""
+"""The only publisher of a run's live feed: appends frames to its Redis stream, bounded in entries, bytes and time."""
 
 import json
 import secrets

@@ -49,9 +49,7 @@ class Round(models.Model):
 
 
 class WorkerRound(models.Model):
-    """One attempt's part in a round; `derived` where it follows from recorded phases and not from begin and
-    end.
-    """
+    """One attempt's part in a round; `derived` where it follows from recorded phases and not from begin and end."""
 
     round = models.ForeignKey("ingest.Round", models.CASCADE, related_name="parts")
     stream = models.ForeignKey("ingest.Stream", models.CASCADE, related_name="rounds")

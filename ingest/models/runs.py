@@ -16,9 +16,7 @@ class RunState(models.TextChoices):
 
 
 class Run(models.Model):
-    """Keyed (team, project, key); `serial` tells apart runs whose automatically found key came again after a
-    day.
-    """
+    """Keyed (team, project, key); `serial` tells apart runs whose automatically found key came again after a day."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey("teams.Team", models.CASCADE, related_name="runs")

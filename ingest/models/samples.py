@@ -6,9 +6,7 @@ from django.db import models
 
 
 class Series(models.Model):
-    """What a sample belongs to: one metric of one device in one stream; `worker` where it speaks of one
-    worker.
-    """
+    """What a sample belongs to: one metric of one device in one stream; `worker` where it speaks of one worker."""
 
     stream = models.ForeignKey("ingest.Stream", models.CASCADE, related_name="series")
     worker = models.ForeignKey("ingest.Worker", models.CASCADE, null=True, related_name="series")

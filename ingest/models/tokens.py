@@ -4,8 +4,9 @@ from django.db import models
 
 
 class Token(models.Model):
-    """`digest` is the SHA-256 of 256 random bits; the team comes only from here. `prefix` is shown to tell
-    them apart.
+    """`digest` is the SHA-256 of 256 random bits; the team comes only from here.
+
+    `prefix` is shown to tell them apart.
     """
 
     team = models.ForeignKey("teams.Team", models.CASCADE, related_name="tokens")

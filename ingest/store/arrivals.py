@@ -15,9 +15,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Fault(Exception):  # noqa: N818 - the word of the answer, not of Python
-    """Why a request is refused: HTTP status, a code for programs, a sentence for people, the field it is
-    about.
-    """
+    """Why a request is refused: HTTP status, a code for programs, a sentence for people, the field it is about."""
 
     def __init__(self, status: int, code: str, message: str, field: str | None = None) -> None:
         """Say all of it."""
@@ -27,9 +25,7 @@ class Fault(Exception):  # noqa: N818 - the word of the answer, not of Python
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """Whose stream it is, as wire.Identity; texts are storable and within their limits. A host has no run,
-    worker.
-    """
+    """Whose stream it is, as wire.Identity; texts are storable and within their limits. A host has no run, worker."""
 
     host_stream: bool
     project: str

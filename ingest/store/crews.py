@@ -1,6 +1,4 @@
-"""The workers of a run, numbered on first mention: by an attempt of their own, or by a stream that speaks for
-them.
-"""
+"""The workers of a run, numbered on first mention: by an attempt of their own, or by a stream that speaks for them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

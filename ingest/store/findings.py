@@ -148,9 +148,7 @@ def _resolve(row: Finding, at: dt.datetime) -> Finding | None:
 
 
 def _swap(row: Finding, fields: dict[str, Any]) -> Finding | Literal[False] | None:
-    """Change the row if nobody else has: the changed row, None where nothing differs, False where it was too
-    late.
-    """
+    """Change the row if nobody else has: the changed row, None where nothing differs, False where it was too late."""
     if all(getattr(row, name) == value for name, value in fields.items()):
         return None
     now = timezone.now()

@@ -1,6 +1,4 @@
-"""Generations of a round: a worker that replays a round opens a new one, its peers join it, late records find
-theirs.
-"""
+"""Generations of a round: a worker that replays it opens a new one, its peers join it, late records find theirs."""
 
 import datetime as dt
 from collections.abc import Iterable, Sequence
@@ -146,9 +144,7 @@ def _insert(generations: Iterable[_Generation]) -> None:
 
 
 def _load(parts: Sequence[Part]) -> Rounds:
-    """The generations that exist of the parts' rounds, oldest first, with the parts that matter to these
-    workers.
-    """
+    """The generations that exist of the parts' rounds, oldest first, with the parts that matter to these workers."""
     rounds: Rounds = {}
     by_id: dict[int, _Generation] = {}
     sets = [{getattr(part, name) for part in parts} for name in ("worker_id", "stream_id", "run_id", "index")]

@@ -18,7 +18,6 @@ class Ledger:
     """Gathers the gaps and refused records of one transaction."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._gaps: list[Gap] = []
         self._refused: list[Quarantine] = []
 

@@ -18,12 +18,9 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 class Lives:
-    """Gathers what follows for workers (`heard`) and runs (`begun`: what attempts said of them at their
-    begin).
-    """
+    """Gathers what follows for workers (`heard`) and runs (`begun`: what attempts said of them at their begin)."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._heard: dict[int, Heard] = {}
         self.begun: dict[UUID, list[Mapping[str, Any]]] = {}
 

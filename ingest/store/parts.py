@@ -1,6 +1,4 @@
-"""Each attempt's part in a round: recorded by begin and end, or derived from phases, and put into its
-generation.
-"""
+"""Each attempt's part in a round: recorded by begin and end, or derived from phases, and put into its generation."""
 
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -63,9 +61,7 @@ WHERE r.id = v.id
 
 
 def save(parts: Parts) -> dict[UUID, set[int]]:
-    """Store the parts, each in its generation, within the caller's transaction; returns the indexes touched by
-    run.
-    """
+    """Store the parts, each in its generation, within the caller's transaction; returns the indexes touched by run."""
     rows = list(parts.by_key.values())
     if not rows:
         return {}

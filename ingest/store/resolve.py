@@ -1,6 +1,4 @@
-"""Batches' own tables as the database's numbers: streams, workers, phase names, series; made where they are
-new.
-"""
+"""Batches' own tables as the database's numbers: streams, workers, phase names, series; made where they are new."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +16,7 @@ from ingest.store.streams import StreamKey, StreamRef
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """An arrival with what its tables stand for: PhaseName.index, workers and Series.id, -1 or None beyond
-    limits.
-    """
+    """An arrival with what its tables stand for: PhaseName.index, workers and Series.id, -1 or None beyond limits."""
 
     arrival: Arrival
     stream: StreamRef

@@ -119,9 +119,7 @@ RETURNING r.id
 
 
 def refresh_runs(run_ids: Iterable[UUID]) -> list[UUID]:
-    """Bring runs up to the states of their workers, within the caller's transaction; returns those that
-    changed.
-    """
+    """Bring runs up to the states of their workers, within the caller's transaction; returns those that changed."""
     ids = sorted(run_ids)
     if not ids:
         return []
@@ -133,18 +131,24 @@ def refresh_runs(run_ids: Iterable[UUID]) -> list[UUID]:
 
 # A worker being heard at this moment is locked and passed over.
 _SWEEP = """
-UPDATE ingest_worker w SET state = v.state, state_reason = v.reason FROM ( SELECT id, CASE WHEN last_seen <
-%(lost)s THEN 'lost' ELSE 'stale' END AS state, CASE WHEN last_seen < %(lost)s THEN %(silent)s ELSE '' END AS
-reason FROM ingest_worker WHERE (state IN ('running', 'stale') AND last_seen < %(lost)s) OR (state = 'running'
-AND last_seen < %(stale)s) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED ) v WHERE w.id = v.id RETURNING w.id,
-w.run_id
+UPDATE ingest_worker w SET state = v.state, state_reason = v.reason
+FROM (
+    SELECT id,
+           CASE WHEN last_seen < %(lost)s THEN 'lost' ELSE 'stale' END AS state,
+           CASE WHEN last_seen < %(lost)s THEN %(silent)s ELSE '' END AS reason
+    FROM ingest_worker
+    WHERE (state IN ('running', 'stale') AND last_seen < %(lost)s)
+       OR (state = 'running' AND last_seen < %(stale)s)
+    ORDER BY id
+    FOR NO KEY UPDATE SKIP LOCKED
+) v
+WHERE w.id = v.id
+RETURNING w.id, w.run_id
 """
 
 
 def sweep(now: dt.datetime) -> list[Change]:
-    """Turn workers unheard for 10 s stale and for 15 s lost, runs with them, and tell viewers. Returns what
-    changed.
-    """
+    """Turn workers unheard for 10 s stale and for 15 s lost, runs with them, and tell viewers. Returns what changed."""
     limits: dict[str, dt.datetime | str] = {"stale": now - STALE_AFTER, "lost": now - LOST_AFTER, "silent": _SILENT}
     changed: dict[UUID, list[int]] = {}
     with transaction.atomic(), connection.cursor() as cursor:

@@ -44,9 +44,7 @@ class StreamRow:
         return fresh
 
     def hear(self, arrival: Arrival, now: dt.datetime) -> bool:
-        """Take over what holds as of the batch's last record; returns False where a later batch has been
-        heard.
-        """
+        """Take over what holds as of the batch's last record; returns False where a later batch has been heard."""
         number = arrival.first + arrival.count - 1
         if arrival.alive:
             self.heard_at = now
@@ -85,8 +83,9 @@ WHERE s.id = v.id
 
 
 def lock(ids: Iterable[int]) -> dict[int, StreamRow]:
-    """The rows by id, locked until the transaction ends; in id order, so that writers of many streams never
-    deadlock.
+    """The rows by id, locked until the transaction ends.
+
+    They are locked in id order, so that writers of many streams never deadlock.
     """
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [sorted(ids)])

@@ -1,6 +1,4 @@
-"""Which stream, worker and run a batch belongs to: found, or made on its first batch, the same from many
-processes.
-"""
+"""Which stream, worker and run a batch belongs to: found, or made on its first batch, the same from many processes."""
 
 import datetime as dt
 from collections.abc import Collection, Iterable, Mapping
@@ -48,8 +46,9 @@ def forget() -> None:
 
 
 def find_or_make(wanted: Iterable[tuple[UUID, Arrival]]) -> dict[StreamKey, StreamRef | Refused]:
-    """The streams of teams' batches, however many in a few statements; refused where a run has no room for another
-    worker.
+    """The streams of teams' batches, however many in a few statements.
+
+    A batch is refused where its run has no room for another worker.
     """
     first: dict[StreamKey, Arrival] = {}
     for team_id, arrival in wanted:

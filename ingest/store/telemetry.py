@@ -1,6 +1,4 @@
-"""The transaction of ingest: what is new of several requests becomes rows, once; what was there stays as it
-is.
-"""
+"""The transaction of ingest: what is new of several requests becomes rows, once; what was there stays as it is."""
 
 import datetime as dt
 from collections.abc import Iterable, Sequence
