@@ -8,7 +8,7 @@ import { figures } from "../../dashboard/live/static/live/js/figures.js";
 import { bytes, clockTime, duration, reading } from "../../dashboard/live/static/live/js/format.js";
 import { joined, missing } from "../../dashboard/live/static/live/js/history.js";
 import { busyTimes, kindSeconds } from "../../dashboard/live/static/live/js/kinds.js";
-import { resample, summarize } from "../../dashboard/live/static/live/js/resample.js";
+import { readings, resample, summarize } from "../../dashboard/live/static/live/js/resample.js";
 import { Store } from "../../dashboard/live/static/live/js/store.js";
 import { beats, findings, message, meta, opens, samples, spans, steps } from "./frames_of.mjs";
 
@@ -109,6 +109,12 @@ test("readings are joined where they are close, and not over a silence", () => {
 test("a reading that is alone shows for one step", () => {
   const line = store(samples([{ time: 12, series: 9, value: 3 }])).samples.lines.get(9);
   assert.deepEqual([...resample(line, 0, 5000, 5, 20_000)], [NaN, NaN, NaN, 3, NaN]);
+});
+
+test("under the cursor stands what was read there, and nothing of before a silence", () => {
+  const line = store(samples([{ time: 0, series: 9, value: 1 }, { time: 10, series: 9, value: 2 }, { time: 90, series: 9, value: 3 }])).samples.lines.get(9);
+  const at = (time) => readings([line], time, 20_000);
+  assert.deepEqual([at(-1), at(12_000), at(50_000), at(90_000), at(null)], [[], [2], [], [3], [3]]);
 });
 
 test("several workers are summed up over those that have a reading", () => {

@@ -4,7 +4,7 @@ import { niceStep } from "./arithmetic.js";
 import { chartsOf } from "./chartgroups.js";
 import { el, fit, say } from "./dom.js";
 import { reading } from "./format.js";
-import { resample, summarize } from "./resample.js";
+import { readings, resample, summarize } from "./resample.js";
 
 const HEIGHT = 58;
 const INSET = 6;
@@ -34,9 +34,8 @@ class Chart {
   }
 
   #say(spec, lines, cursor) {
-    const values = lines.map((line) => line.values[cursor === null ? line.count - 1 : line.indexAt(cursor)]);
-    const known = Float64Array.from(values.filter((value) => value !== undefined));
-    const { value } = summarize(Array.from(known, (one) => [one]), spec.how);
+    const known = readings(lines, cursor, spec.gap);
+    const { value } = summarize(known.map((one) => [one]), spec.how);
     const text = known.length ? reading(value[0], spec.unit) : "–";
     say(this.value, text);
     say(this.head, spec.label);

@@ -22,6 +22,16 @@ function between(times, values, at, count, time, gap, step) {
   return values[at] + ((values[at + 1] - values[at]) * (time - times[at])) / (times[at + 1] - times[at]);
 }
 
+/** The reading of each line at a time, or its newest where that is null; none where it had been silent for `gap`. */
+export function readings(lines, time, gap) {
+  const found = [];
+  for (const line of lines) {
+    const at = time === null ? line.count - 1 : line.indexAt(time);
+    if (at >= 0 && (time === null || time - line.times[at] <= line.reach(at, gap))) found.push(line.values[at]);
+  }
+  return found;
+}
+
 /** Sums up rows of equal length, column by column: {low, high, value}, value being the median or the highest. */
 export function summarize(rows, how) {
   const count = rows[0]?.length ?? 0;
