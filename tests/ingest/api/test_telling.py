@@ -5,15 +5,19 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+from uuid import uuid4
 
 import httpx
+import numpy as np
 import pytest
 
 from dashboard.teams.tokens import issue
+from ingest.api import tellers
 from ingest.feed.connection import client
 from ingest.feed.frames import FrameType, SpanFlag, StepFlag, decode
 from ingest.feed.publisher import feed_key
 from ingest.models import PhaseName, Round, Run, Series, Stream
+from ingest.store.news import Bulletin, Readings
 from roundwatch import wire
 from tests.cast import Cast
 from tests.ingest.api.serving import serving
@@ -164,3 +168,18 @@ def test_samples_of_a_machine_are_told_to_the_runs_that_have_a_worker_on_it(send
     assert (frame["series"].tolist(), frame["value"].tolist()) == ([series.pk], [7.0])
     entries = {entry["series"]: entry for entry in described("series")}
     assert (entries[series.pk]["lane"], entries[series.pk]["machine"]) == (None, "m-1")
+
+
+def test_news_that_nobody_takes_are_held_up_to_a_limit_and_the_newest_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tellers, "_MOST_RECORDS", 1_000)
+    monkeypatch.setattr(tellers.Tellers, "_run", lambda _self: None)
+    waiting, run_id = tellers.Tellers(), uuid4()
+    for place in range(50):
+        news = Bulletin()
+        series = np.full(300, place)
+        news.run(run_id).readings.append(Readings(series, series, series.astype(np.float64)))
+        waiting.tell(news)
+    taken = waiting._take()
+    assert taken is not None
+    assert [int(readings.series[0]) for readings in taken.run(run_id).readings] == [47, 48, 49]
+    waiting.close()
