@@ -58,6 +58,7 @@ class DataFolder:
         self.spool = self.root / "spool"
         self.secret_key = self.root / "secret_key"
         self.token = self.root / "token"
+        self.url = self.root / "url"
 
     @property
     def database_url(self) -> str:
@@ -68,6 +69,13 @@ class DataFolder:
     def redis_url(self) -> str:
         """Where the embedded Valkey of this folder answers."""
         return f"unix://{self.sockets}/valkey.sock"
+
+    def last_url(self, default: str) -> str:
+        """The address people used at the last `up` on this folder."""
+        try:
+            return self.url.read_text().strip()
+        except OSError:
+            return default
 
     def prepare(self) -> None:
         """Make the folder and check that everything can live there; raises Refused with the reason otherwise."""

@@ -11,7 +11,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
 # --- Where this installation lives ------------------------------------------------------------------------------
 DATA = DataFolder(Path(env.text("ROUNDWATCH_DATA") or default_data()))
-PUBLIC_URL = env.web_url("ROUNDWATCH_PUBLIC_URL", "http://127.0.0.1:8000")
+PUBLIC_URL = env.web_url("ROUNDWATCH_PUBLIC_URL", DATA.last_url("http://127.0.0.1:8000"))
 _public = urlsplit(PUBLIC_URL)
 HTTPS = _public.scheme == "https"
 
@@ -160,22 +160,20 @@ USE_I18N = False
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "dashboard/static"]
 STATIC_ROOT = DATA.static
-# `up` collects before it serves. Without that (tests, a command before the first start), and to debug, files come
-# straight from the apps and wheels, looked up anew for each request.
-_collected = not DEBUG and (DATA.static / "staticfiles.json").exists()
-_storage = (
-    "dashboard.project.static.HashedFiles" if _collected else "django.contrib.staticfiles.storage.StaticFilesStorage"
-)
+# `up` collects before it serves, and what is collected is answered before Django (dashboard.project.assets). Without
+# that (tests, a command before the first start), and to debug, servestatic's middleware takes files straight from the
+# apps and wheels, looked up anew for each request.
+STATIC_IS_COLLECTED = not DEBUG and (DATA.static / "staticfiles.json").exists()
+_as_it_lies = "django.contrib.staticfiles.storage.StaticFilesStorage"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": _storage},
+    "staticfiles": {"BACKEND": "dashboard.project.static.HashedFiles" if STATIC_IS_COLLECTED else _as_it_lies},
 }
-SERVESTATIC_USE_MANIFEST = _collected
-SERVESTATIC_USE_FINDERS = SERVESTATIC_AUTOREFRESH = not _collected
-SERVESTATIC_USE_STATIC_ROOT = False
+SERVESTATIC_USE_FINDERS = SERVESTATIC_AUTOREFRESH = not STATIC_IS_COLLECTED
+SERVESTATIC_USE_MANIFEST = SERVESTATIC_USE_STATIC_ROOT = False
 SERVESTATIC_KEEP_ONLY_HASHED_FILES = True
 SERVESTATIC_ALLOW_ALL_ORIGINS = False
-SERVESTATIC_MAX_AGE = 0  # of a file whose name does not tell its content
+SERVESTATIC_MAX_AGE = 0
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -1,6 +1,9 @@
 """A person watches the demo: rounds appear, open bars grow, and the starved encoder is marked."""
 
 import datetime
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +12,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.e2e.browser import EVERYTHING, chromium, open_live_page, rounds_shown, seconds_of, table_rows
-from tests.e2e.product import Product, reachable_folder, started, until
+from tests.e2e.product import REPOSITORY, Product, reachable_folder, started, until
 
 STARVED = "trainer-2"
 
@@ -98,6 +101,13 @@ def test_the_model_learns(product: Product, run: dict[str, Any]) -> None:
 
     values = until(60, lambda: found if len(found := accuracies()) >= 8 else [], "accuracies are logged")
     assert values[-1] > values[0]
+
+
+def test_another_login_link_leads_to_the_same_server(product: Product) -> None:
+    environment = {"PATH": os.environ["PATH"], "ROUNDWATCH_DATA": str(product.data)}
+    command = [sys.executable, str(REPOSITORY / "manage.py"), "login_url"]
+    link = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+    assert link.startswith(f"{product.url}/login/")
 
 
 def test_sigterm_leaves_no_process_within_ten_seconds(product: Product) -> None:

@@ -58,6 +58,7 @@ class Command(BaseCommand):
         public_url = options["public_url"] or env.text("ROUNDWATCH_PUBLIC_URL") or _own_url(options["host"], listening)
         public_url = env.web_url("--public-url", "", source={"--public-url": public_url})
         data.ensure_secret_key()
+        write_private(data.url, public_url)
         with lock, listening, Supervisor(self._say) as supervisor:
             house = House(data, listening, local_url, public_url, supervisor.mark)
             token = self._start(house, supervisor, options["ready_file"])
