@@ -3,7 +3,9 @@
 import asyncio
 import hashlib
 import time
+from collections import Counter
 from pathlib import Path
+from uuid import UUID
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
 
@@ -18,8 +20,9 @@ from ingest.api.writers import MAX_WAITING, THREADS, Ticket, Writers
 from ingest.store.arrivals import Fault
 from roundwatch import wire
 
-_MOST_READING = 512
+MOST_READING = 512
 _BUSY = Fault(503, "busy", "The server is busy; try again in a second.")
+_TOO_MANY = Fault(429, "too_many", "Too many requests of this team are on their way; try again in a second.")
 
 
 def clock_name() -> str:
@@ -33,15 +36,21 @@ class Door:
     """POST /api/v1/ingest: authenticate, read, queue, and answer when it is committed."""
 
     def __init__(
-        self, *, threads: int = THREADS, most_waiting: int = MAX_WAITING, seconds: float = wire.MAX_BODY_SECONDS
+        self,
+        *,
+        threads: int = THREADS,
+        most_waiting: int = MAX_WAITING,
+        most_reading: int = MOST_READING,
+        seconds: float = wire.MAX_BODY_SECONDS,
     ) -> None:
-        """Prepare: `threads` write, `most_waiting` requests wait, a body may take `seconds`."""
+        """Prepare: `threads` write, `most_waiting` requests wait, `most_reading` are read, each for `seconds`."""
         outage = Outage()
         self._tellers = Tellers()
         self._writers = Writers(self._tellers, outage, threads=threads, most=most_waiting)
         self._lookups = Lookups(outage)
         self._seconds = seconds
-        self._reading = 0
+        self._most_reading = most_reading
+        self._reading: Counter[UUID] = Counter()
         self._clock = clock_name()
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
@@ -70,13 +79,7 @@ class Door:
             raise Fault(405, "method", "Telemetry is sent by POST.")
         headers = dict(scope["headers"])
         token = await self._authenticate(headers.get(b"authorization", b"").decode("latin-1"))
-        if self._reading >= _MOST_READING:
-            raise _BUSY
-        self._reading += 1
-        try:
-            content = await body.read(headers, self._seconds)
-        finally:
-            self._reading -= 1
+        content = await self._read(token.team_id, body, headers)
         encoding = headers.get(b"content-encoding", b"").decode("latin-1").strip().lower()
         ticket = Ticket(token.team_id, content, encoding, arrived_ns)
         self._writers.put(ticket)
@@ -84,6 +87,20 @@ class Door:
         if outcome.fault:
             raise outcome.fault
         return wire.Answer(results=outcome.results, t2_ns=arrived_ns, t3_ns=time.time_ns(), clock=self._clock)
+
+    async def _read(self, team_id: UUID, body: Body, headers: dict[bytes, bytes]) -> bytes:
+        # Half is a team's own: slow bodies of one shut nobody else out.
+        if self._reading.total() >= self._most_reading:
+            raise _BUSY
+        if self._reading[team_id] >= max(self._most_reading // 2, 1):
+            raise _TOO_MANY
+        self._reading[team_id] += 1
+        try:
+            return await body.read(headers, self._seconds)
+        finally:
+            self._reading[team_id] -= 1
+            if not self._reading[team_id]:
+                del self._reading[team_id]
 
     async def _authenticate(self, header: str) -> TokenInfo:
         digest = auth.digest_of(header)

@@ -1,11 +1,12 @@
 """Every answer of the door for agents, over real HTTP."""
 
+import contextlib
 import gzip
 import json
 import socket
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -250,6 +251,31 @@ def test_a_full_queue_says_when_to_come_again(cast: Cast, token: str) -> None:
             full = hasty.post(url + wire.PATH, **send)
             assert refusal(full)[:2] == (503, "busy")
             assert full.headers["retry-after"] == "1"
+
+
+def test_slow_bodies_of_one_team_do_not_shut_out_another(cast: Cast, token: str) -> None:
+    stranger, body = issue(cast.other_team, "agent", ["ingest"]), wire.encode(request())
+    with serving(most_reading=4, seconds=20.0) as (url, door), contextlib.ExitStack() as slow:
+        parts = urlsplit(url)
+        for _ in range(2):
+            connected = slow.enter_context(socket.create_connection((str(parts.hostname), int(parts.port or 0))))
+            connected.sendall(head_of(token, "Content-Length: 100").encode() + b"only this")
+        eventually(lambda: door._reading.total() == 2)
+        refused = post(url, token, body)
+        assert refusal(refused)[:2] == (429, "too_many")
+        assert refused.headers["retry-after"] == "1"
+        assert post(url, stranger, body).status_code == 200
+        slow.close()  # and with its clients the team's share is given back
+        eventually(lambda: not door._reading)
+        assert post(url, token, body).status_code == 200
+
+
+def eventually(done: Callable[[], bool]) -> None:
+    """Wait until it is so."""
+    deadline = time.monotonic() + 10
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_broken_connections_to_the_database_are_replaced(door: tuple[str, Door], token: str) -> None:
