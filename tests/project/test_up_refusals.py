@@ -52,6 +52,10 @@ def test_a_taken_port(data: Path) -> None:
         assert f"Port {port} of 127.0.0.1 is taken" in refusal(up(data, "--port", str(port)))
 
 
+def test_a_port_that_does_not_exist(data: Path) -> None:
+    assert "There is no port 99999" in refusal(up(data, "--port", "99999"))
+
+
 def test_an_address_that_is_not_ours(data: Path) -> None:
     assert "Cannot listen on 192.0.2.1 port 0" in refusal(up(data, "--port", "0", "--host", "192.0.2.1"))
 

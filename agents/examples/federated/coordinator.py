@@ -2,7 +2,7 @@
 
 import socket
 import tempfile
-from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -31,7 +31,8 @@ def coordinate(options: Options) -> None:
         model_bytes=model.weights.nbytes,
     )
     hub.wait_for_trainers()
-    with tempfile.TemporaryDirectory(prefix="roundwatch-demo-") as folder:
+    # Without a name, so that however this process ends no file stays behind.
+    with tempfile.TemporaryFile() as file:
         for r in options.numbers():
             with run.round(r):
                 with run.phase("wait", after="upload"):
@@ -39,7 +40,7 @@ def coordinate(options: Options) -> None:
                 with run.phase("aggregate", trainers=len(blobs)):
                     model.aggregate(blobs)
                 with run.phase("save", artifact=f"model-{r}") as phase:
-                    phase.set(nbytes=model.save(Path(folder, "model.npz")))
+                    phase.set(nbytes=model.save(file))
                 with run.phase("prepare") as phase:
                     update = model.prepare()
                     phase.set(nbytes=len(update))
@@ -66,10 +67,12 @@ class SharedModel:
             self._step += each * np.float32(factor / len(deltas))
         self._retained.keep(deltas)
 
-    def save(self, file: Path) -> int:
-        """Writes the model as it will be after this step; returns the file's size in bytes."""
+    def save(self, file: BinaryIO) -> int:
+        """Writes the model as it will be after this step over what `file` held; returns its size in bytes."""
+        file.seek(0)
         np.savez_compressed(file, weights=self.weights + self._step)
-        return file.stat().st_size
+        file.truncate()
+        return file.tell()
 
     def prepare(self) -> bytes:
         """The step in four bits a weight; what they cannot hold stays for the next one."""

@@ -94,6 +94,8 @@ class Command(BaseCommand):
 
 def _listen(host: str, port: int) -> socket.socket:
     """Return a listening socket; a predecessor that was just killed gets a moment to let go of the port."""
+    if not 0 <= port <= 65_535:
+        raise Refused(f"There is no port {port}; choose one from 0 (any free one) to 65535.")
     deadline = time.monotonic() + 2
     while True:
         try:
