@@ -1,4 +1,4 @@
-"""The front door: telemetry to the raw ingest application, sockets to channels, everything else to Django."""
+"""The front door: telemetry to the raw ingest application, sockets to channels, the rest to Django, but for files."""
 
 import asyncio
 import os
@@ -13,11 +13,13 @@ _django = get_asgi_application()  # loads the apps; what is imported below needs
 from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope  # noqa: E402
 from django.conf import settings  # noqa: E402
 
+from dashboard.project.assets import Assets  # noqa: E402
 from dashboard.project.limits import BodyLimit  # noqa: E402
 from dashboard.project.routing import sockets  # noqa: E402
 from ingest.api.asgi import app as _ingest  # noqa: E402
 from roundwatch import wire  # noqa: E402
 
+_assets = Assets.of(settings.STATIC_ROOT, settings.STATIC_URL) if settings.STATIC_IS_COLLECTED else Assets({})
 _pages: ASGI3Application = BodyLimit(cast(ASGI3Application, _django), settings.BODY_LIMIT_BYTES)
 
 
@@ -30,6 +32,8 @@ async def application(scope: Scope, receive: ASGIReceiveCallable, send: ASGISend
     elif scope["path"] == wire.PATH and scope["method"] == "POST":
         # Past Django on purpose: at thousands of batches a second its middleware would be most of the work.
         await _ingest(scope, receive, send)
+    elif scope["path"] in _assets:
+        await _assets.answer(scope, send)
     else:
         await _pages(scope, receive, send)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from dashboard.project.csp import POLICY
 from dashboard.project.static import collect
 from tests.cast import Cast, browser_of, make_cast
 from tests.dashboard.runs_of import make_run
@@ -62,6 +63,7 @@ def test_the_live_page_asks_for_modules_that_browsers_keep_for_ever(collected: s
         assert (answer.status_code, answer.headers["cache-control"]) == (200, FOR_EVER), path
         assert answer.headers["content-type"].startswith("text/javascript")
         assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["content-security-policy"] == POLICY
         assert answer.headers["content-encoding"] == "gzip", path
         assert answer.headers["vary"] == "Accept-Encoding"
         assert on_the_wire(collected, path, "identity").content == answer.content
@@ -95,6 +97,18 @@ def test_every_page_finds_its_files(collected: str, people: Cast, path: str) -> 
 def test_a_name_that_tells_no_content_does_not_exist(collected: str) -> None:
     for name in ("live/js/main.js", "live/js/main.000000000000.js", "staticfiles.json", "collected.json"):
         assert httpx.get(f"{collected}/static/{name}").status_code == 404
+
+
+def test_a_file_that_a_browser_has_is_not_sent_again_and_none_is_changed(collected: str, people: Cast) -> None:
+    icon = collected + next(file for file in files_of(page_of(collected, people, "/")) if file.endswith(".svg"))
+    first = httpx.get(icon)
+    again = httpx.get(icon, headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content, again.headers["cache-control"]) == (304, b"", FOR_EVER)
+    asked = httpx.head(icon)
+    assert (asked.status_code, asked.content) == (200, b"")
+    assert asked.headers["content-length"] == first.headers["content-length"]
+    assert httpx.get(icon, headers={"Range": "bytes=0-3", "Accept-Encoding": "identity"}).content == first.content[:4]
+    assert httpx.post(icon, content=b"x" * 100_000).status_code == 405
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
