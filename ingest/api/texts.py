@@ -1,5 +1,6 @@
 """Which texts can be kept: Postgres holds no NUL, UTF-8 no lone surrogate, and every name has a length."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,6 +47,15 @@ def json_text(value: Any, limit: int) -> tuple[bytes | None, str | None]:
     if b"\\u0000" in text and _holds_nul(value):
         return None, "attributes hold a character that cannot be stored"
     return text, None
+
+
+def finite(value: Any) -> Any:
+    """The value with the texts nan, inf and -inf for the numbers that JSON, and so Postgres, has no form for."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        return {key: finite(part) for key, part in value.items()}
+    return [finite(part) for part in value] if isinstance(value, list) else value
 
 
 def _holds_nul(value: Any) -> bool:

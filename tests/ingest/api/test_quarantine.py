@@ -172,6 +172,44 @@ def test_json_that_python_would_write_for_nan_is_read(cast: Cast) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
+    ("literal", "kept"), [(b"NaN", "nan"), (b"Infinity", "inf"), (b"-Infinity", "-inf"), (b"1e400", "inf")]
+)
+def test_numbers_that_json_has_no_form_for_are_kept_as_texts(cast: Cast, literal: bytes, kept: str) -> None:
+    odd = {"lr": "LITERAL", "deep": [{"eps": "LITERAL"}], "fine": 0.5}
+    recorder = Recorder(began_ns=NOW).begin(config=odd, conditions=odd)
+    recorder.phase("train", NOW - 2 * SECOND, NOW - SECOND, **odd).event("saved", NOW - SECOND, **odd)
+    body = body_of(recorder.batch()).replace(b'"LITERAL"', literal)
+    result = telemetry.write([job(cast.team.id, body, "", NOW)]).outcomes[0].results[0]
+    assert (result.status, result.rejected) == ("stored", 0)
+    stored = {"lr": kept, "deep": [{"eps": kept}], "fine": 0.5}
+    run = Run.objects.get()
+    assert [run.config, run.conditions] == [stored] * 2
+    assert [Phase.objects.get(run_id=run.id).attrs, Event.objects.get(run_id=run.id).attrs] == [stored] * 2
+
+
+@pytest.mark.django_db
+def test_a_number_of_that_kind_in_what_is_refused_does_not_refuse_the_rest(cast: Cast) -> None:
+    recorder = Recorder(began_ns=NOW).begin(flops_per_item="LITERAL", tags=["LITERAL"]).begin(name="fine")
+    body = body_of(recorder.batch()).replace(b'"LITERAL"', b"NaN")
+    assert telemetry.write([job(cast.team.id, body, "", NOW)]).outcomes[0].results[0].rejected == 1
+    assert Run.objects.get().name == "fine"
+    assert Quarantine.objects.get().record["data"]["flops_per_item"] == "nan"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("value", [10**400, -(10**400)])
+def test_a_reading_beyond_any_float_is_set_aside_alone(cast: Cast, value: int) -> None:
+    recorder = Recorder(began_ns=NOW)
+    for reading in (1.0, value, 10**30, 2.0):
+        recorder.sample("loss", reading, NOW - SECOND)
+    body = body_of(recorder.batch())
+    assert telemetry.write([job(cast.team.id, body, "", NOW)]).outcomes[0].results[0].rejected == 1
+    assert list(Sample.objects.order_by("number").values_list("value", flat=True)) == [1.0, 1e30, 2.0]
+    assert Quarantine.objects.get().number == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
     ("metric", "unit", "source"),
     [("", "", "host"), ("a\0", "", "host"), ("x" * 129, "", "host"), ("m", "u" * 33, "host"), ("m", "", "moon")],
 )
