@@ -120,9 +120,9 @@ DATABASES["default"]["OPTIONS"]["pool"] = {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = env.text("REDIS_URL", DATA.redis_url)
 # Holds only what allauth counts: tries to sign in. Redis may be dead while people sign in; Postgres would write a dozen
-# rows for each guess of somebody who guesses passwords, beside what ingest writes. The web server is one process, so its
-# own memory holds all there is to count, for the minutes that counts live. Too few entries would let a flood of addresses
-# push out the counts of others: these are at most some 10 MB.
+# rows for each guess of somebody who guesses passwords, beside what ingest writes. The web server is one process, so
+# its own memory holds all there is to count, for the minutes that counts live. Too few entries would let a flood of
+# addresses push out the counts of others: these are at most some 10 MB.
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
