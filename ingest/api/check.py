@@ -3,8 +3,8 @@
 from uuid import UUID
 
 from ingest.api import lifecycle, records
-from ingest.api.bench import Bench
 from ingest.api.columns import LIMIT
+from ingest.api.examination import Examination
 from ingest.api.identity import stream_uid, wall_shift, who
 from ingest.api.numbers import SORTS, Numbers, numbers_of, records_in
 from ingest.api.tables import require_tables
@@ -40,11 +40,11 @@ def job(team_id: UUID, request: wire.Request, arrived_ns: int, size: int = 0) ->
 
 
 def _arrival(batch: wire.Batch, uid: UUID, owner: Who, now_ns: int, field: str) -> Arrival:
-    bench = Bench(batch, _require_shape(batch, field), now_ns, owner.host_stream)
-    phases, events, rounds = records.phases(bench), records.events(bench), records.rounds(bench)
-    samples, series = records.samples(bench)
-    turns = [turn for record in batch.lifecycle if (turn := _turn(bench, record))]
-    opens = [] if owner.host_stream else [phase for each in batch.open[:_MAX_OPEN] if (phase := _open(bench, each))]
+    exam = Examination(batch, _require_shape(batch, field), now_ns, owner.host_stream)
+    phases, events, rounds = records.phases(exam), records.events(exam), records.rounds(exam)
+    samples, series = records.samples(exam)
+    turns = [turn for record in batch.lifecycle if (turn := _turn(exam, record))]
+    opens = [] if owner.host_stream else [phase for each in batch.open[:_MAX_OPEN] if (phase := _open(exam, each))]
     return Arrival(
         stream=uid,
         who=owner,
@@ -53,20 +53,20 @@ def _arrival(batch: wire.Batch, uid: UUID, owner: Who, now_ns: int, field: str) 
         highest=max(batch.highest, batch.first + batch.count - 1),
         offset_ns=batch.offset_ns,
         error_ns=batch.error_ns,
-        open_at_ns=bench.sound_time(batch.open_at_ns) or now_ns,
+        open_at_ns=exam.sound_time(batch.open_at_ns) or now_ns,
         alive=batch.alive,
-        names=list(bench.names),
-        speaks_for=list(bench.speaks_for),
+        names=list(exam.names),
+        speaks_for=list(exam.speaks_for),
         series=series,
-        attrs=bench.attrs,
+        attrs=exam.attrs,
         phases=phases,
         events=events,
         samples=samples,
         rounds=rounds,
         turns=sorted(turns, key=lambda turn: turn.number),
-        losses=[_loss(bench, drop) for drop in batch.drops],
+        losses=[_loss(exam, drop) for drop in batch.drops],
         opens=opens,
-        rejects=bench.rejects,
+        rejects=exam.rejects,
     )
 
 
@@ -83,35 +83,35 @@ def _require_shape(batch: wire.Batch, field: str) -> Numbers:
     return numbers_of(batch, field)
 
 
-def _turn(bench: Bench, record: wire.Lifecycle) -> Turn | None:
+def _turn(exam: Examination, record: wire.Lifecycle) -> Turn | None:
     data, fault = lifecycle.checked(record)
-    time_ns = bench.sound_time(record.time_ns)
-    if bench.host_stream:
+    time_ns = exam.sound_time(record.time_ns)
+    if exam.host_stream:
         return None
-    if record.number in bench.seen:
+    if record.number in exam.seen:
         fault = "its number came twice"
     if fault or time_ns is None:
         shown = {"sort": "lifecycle", "what": record.what, "data": record.data}
-        bench.refuse(record.number, fault or "its time is outside of 2000 to now + 10 minutes", shown)
+        exam.refuse(record.number, fault or "its time is outside of 2000 to now + 10 minutes", shown)
         return None
     return Turn(record.number, time_ns, record.what, data)
 
 
-def _loss(bench: Bench, drop: wire.Drop) -> Loss:
+def _loss(exam: Examination, drop: wire.Drop) -> Loss:
     return Loss(
         number=drop.number,
         span=drop.span,
         count=min(max(drop.count, 0), LIMIT),
         what=drop.what if drop.what in _LOSSES else "any",
         reason=cleaned(drop.reason, wire.MAX_NAME_CHARS),
-        begin_ns=None if drop.from_ns is None else bench.sound_time(drop.from_ns),
-        end_ns=None if drop.to_ns is None else bench.sound_time(drop.to_ns),
+        begin_ns=None if drop.from_ns is None else exam.sound_time(drop.from_ns),
+        end_ns=None if drop.to_ns is None else exam.sound_time(drop.to_ns),
     )
 
 
-def _open(bench: Bench, phase: wire.OpenPhase) -> dict[str, object] | None:
+def _open(exam: Examination, phase: wire.OpenPhase) -> dict[str, object] | None:
     """An open phase as Stream.opens keeps it; what cannot be shown is left out, for its end will carry the whole."""
-    begin_ns = bench.sound_time(phase.begin_ns)
+    begin_ns = exam.sound_time(phase.begin_ns)
     fits = (
         0 <= phase.start < LIMIT
         and 0 <= phase.kind < len(wire.KINDS)
@@ -122,7 +122,7 @@ def _open(bench: Bench, phase: wire.OpenPhase) -> dict[str, object] | None:
     )
     if begin_ns is None or not fits:
         return None
-    bench.names.place((phase.name, phase.kind))
+    exam.names.place((phase.name, phase.kind))
     progress = phase.progress if phase.progress is not None and 0 <= phase.progress <= 1 else None
     return {
         "start": phase.start, "begin_ns": begin_ns, "name": phase.name, "kind": phase.kind, "round": phase.round,

@@ -29,7 +29,7 @@ class Table(dict[K, int]):
 
 
 @dataclass(slots=True)
-class Bench:
+class Examination:
     """One batch; `names`, `speaks_for` and `attrs` become the arrival's tables."""
 
     batch: wire.Batch
