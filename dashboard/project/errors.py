@@ -1,9 +1,10 @@
-"""What a request gets that no view could answer: JSON under /api/, a short page elsewhere."""
+"""What a request gets that no view could answer: JSON under /api, a short page elsewhere."""
 
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
+from django.views.decorators.csrf import csrf_exempt
 
 _WORDS = {
     400: ("bad_request", "This request could not be understood."),
@@ -13,9 +14,15 @@ _WORDS = {
 }
 
 
-def _answer(request: HttpRequest, status: int) -> HttpResponse:
-    code, message = _WORDS[status]
-    if request.path.startswith("/api/"):
+def for_programs(path: str) -> bool:
+    """Whether a path is answered with JSON, whatever happens."""
+    return path == "/api" or path.startswith("/api/")
+
+
+def _answer(request: HttpRequest, status: int, message: str = "") -> HttpResponse:
+    code, usual = _WORDS[status]
+    message = message or usual
+    if for_programs(request.path):
         error = {"code": code, "message": message, "field": None}
         return JsonResponse({"error": error}, status=status)
     # Rendered without context processors: they ask the database, which may be what is broken.
@@ -23,9 +30,15 @@ def _answer(request: HttpRequest, status: int) -> HttpResponse:
     return HttpResponse(page, status=status)
 
 
+@csrf_exempt
 def no_such_path(request: HttpRequest) -> HttpResponse:
-    """Answer any path under /api/ that no room serves."""
+    """Answer any path under /api that no room serves, whatever the method."""
     return _answer(request, 404)
+
+
+def no_csrf_token(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Answer 403 to a form that was not ours, or is too old."""
+    return _answer(request, 403, "This form has expired, or your browser keeps no cookies. Go back and load it again.")
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

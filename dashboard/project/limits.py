@@ -6,6 +6,8 @@ import time
 
 from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGIReceiveEvent, ASGISendCallable, Scope
 
+from dashboard.project.errors import for_programs
+
 # Read and dropped after the answer, so that a client in mid-upload gets to read it instead of a reset.
 _DRAIN_BYTES = 8 * 1024 * 1024
 
@@ -30,7 +32,7 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        api = scope["path"].startswith("/api/")
+        api = for_programs(scope["path"])
         declared = dict(scope["headers"]).get(b"content-length", b"0")
         if declared.isdigit() and int(declared) > self._limit:
             await _refuse(send, receive, 413, "too_large", f"a body may have {self._limit} bytes", api=api)

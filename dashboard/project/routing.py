@@ -1,6 +1,7 @@
 """The map of websocket paths; each socket needs our exact origin, and its consumer asks for the session."""
 
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
@@ -12,12 +13,26 @@ from dashboard.live.routing import websocket_urlpatterns
 
 
 async def closed(scope: Any, receive: Any, send: Any) -> None:
-    """Refuse a path that nobody serves, instead of the error page of an exception."""
+    """Refuse what nobody serves, instead of the error page of an exception."""
     await receive()
     await send({"type": "websocket.close", "code": 4404})
 
 
-sockets = OriginValidator(
+def _sound(origin: bytes) -> bool:
+    try:
+        return urlsplit(origin.decode("latin-1")).port != 0
+    except ValueError:
+        return False
+
+
+async def sockets(scope: Any, receive: Any, send: Any) -> None:
+    """Serve one socket; an origin that is no address is refused as any other that is not ours."""
+    # The validator would fail on it, and the browser see an error of ours.
+    sound = all(_sound(value) for name, value in scope["headers"] if name == b"origin")
+    await (_ours_only if sound else closed)(scope, receive, send)
+
+
+_ours_only = OriginValidator(
     AuthMiddlewareStack(
         URLRouter(
             [

@@ -36,8 +36,9 @@ ORIGINS = sorted(
 CSRF_TRUSTED_ORIGINS = ORIGINS
 CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
 CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "dashboard.project.errors.no_csrf_token"
 # Agents and scripts are never redirected, and health is asked on the loopback.
-SECURE_REDIRECT_EXEMPT = [r"^api/", r"^healthz$", r"^readyz$"]
+SECURE_REDIRECT_EXEMPT = [r"^api(?:/|$)", r"^healthz$", r"^readyz$"]
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_REFERRER_POLICY = "same-origin"

@@ -10,7 +10,7 @@ urlpatterns = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("api/v1/", api.urls),
-    re_path(r"^api/", errors.no_such_path),
+    re_path(r"^api(?:/|$)", errors.no_such_path),
     # For people: signing in and teams, the live view of a run, the list of runs
     path("", include("dashboard.teams.urls")),
     path("", include("dashboard.live.urls")),

@@ -33,11 +33,34 @@ def test_a_window_that_we_open_keeps_its_opener(web: str) -> None:
     assert "server" not in headers
 
 
-@pytest.mark.parametrize("path", ["/api/", "/api/v1/nothing", "/api/v1/nothing/", "/api/v2/runs", "/api/v1/ingest"])
-def test_an_unknown_path_under_api_answers_json_without_a_redirect(web: str, path: str) -> None:
-    answer = httpx.get(web + path)
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize(
+    "path",
+    ["/api", "/api/", "/api/v1", "/api/v1/", "/api/v1/nothing", "/api/v1/nothing/", "/api/v2/runs", "/api//x",
+     "/api/v1/ingest/"],
+)  # fmt: skip
+def test_an_unknown_path_under_api_answers_json_without_a_redirect(web: str, path: str, method: str) -> None:
+    answer = httpx.request(method, web + path)
     assert answer.status_code in {404, 405}
+    assert answer.headers["content-type"] == "application/json"
     assert answer.json()["error"]["message"]
+
+
+def test_telemetry_is_only_posted(web: str) -> None:
+    for method in ("GET", "PUT", "PATCH", "DELETE"):
+        answer = httpx.request(method, f"{web}/api/v1/ingest")
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "application/json")
+
+
+def test_a_path_that_only_begins_like_api_is_a_page(web: str) -> None:
+    assert httpx.get(f"{web}/apiary").headers["content-type"].startswith("text/html")
+
+
+def test_a_form_without_its_token_is_refused_on_a_page_of_ours(web: str) -> None:
+    answer = httpx.post(f"{web}/accounts/login/", data={"login": "a"})
+    assert answer.status_code == 403
+    assert "load it again" in answer.text
+    assert "Roundwatch" in answer.text
 
 
 def test_a_wrong_host_is_refused(web: str) -> None:
@@ -82,7 +105,11 @@ def test_an_unknown_socket_path_is_closed_not_answered_with_an_error(web: str) -
     assert _socket_status(web.replace("http", "ws") + "/ws/nothing/", origin=web) == 403
 
 
-@pytest.mark.parametrize("origin", [None, "null", "http://evil.example", "https://127.0.0.1", "http://127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "origin",
+    [None, "null", "http://evil.example", "https://127.0.0.1", "http://127.0.0.1:1", "http://127.0.0.1:344570",
+     "http://127.0.0.1:port", "http://[::1", "http://127.0.0.1:0"],
+)  # fmt: skip
 def test_a_socket_from_another_origin_is_refused(web: str, origin: str | None) -> None:
     path = "/ws/runs/00000000-0000-0000-0000-000000000000/"
     assert _socket_status(web.replace("http", "ws") + path, origin=origin) == 403
