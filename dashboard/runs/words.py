@@ -9,28 +9,30 @@ _FINDINGS = {"straggler": "slow"}
 
 
 def seconds(value: float | None) -> str:
-    """A time span of one round or phase to three digits: 21 ms, 0.61 s, 52.3 s, 412 s; a dash where unknown."""
+    """A time span of one round or phase: 21 ms, 0.61 s, 52.3 s, 6 min 52 s; a dash where unknown."""
     if value is None:
         return "–"
     if value < 0.0995:
         return f"{value * 1000:.3g}{_NBSP}ms"
-    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
-    return f"{value:,.{digits}f}{_NBSP}s"
+    if value >= 99.95:
+        return _long(round(value))
+    return f"{value:.{2 if value < 9.995 else 1}f}{_NBSP}s"
 
 
 def duration(span: timedelta) -> str:
-    """How long a run took: 45 s, 3.6 m, 17 m, 3 h 05, 2 d 03 h."""
-    total = max(0.0, span.total_seconds())
-    if total < 60:
-        return f"{total:.0f}{_NBSP}s"
-    if total < 600:
-        return f"{total / 60:.1f}{_NBSP}m"
-    minutes = int(total // 60)
+    """How long a run took: 45 s, 3 min 36 s, 3 h 05 min, 2 d 03 h."""
+    total = max(0, round(span.total_seconds()))
+    return f"{total}{_NBSP}s" if total < 100 else _long(total)
+
+
+def _long(total: int) -> str:
+    """A hundred seconds and more, in the two units that count."""
+    minutes, rest = divmod(total, 60)
     hours, minutes = divmod(minutes, 60)
     if hours == 0:
-        return f"{minutes}{_NBSP}m"
+        return f"{minutes}{_NBSP}min{_NBSP}{rest:02}{_NBSP}s"
     if hours < 24:
-        return f"{hours}{_NBSP}h{_NBSP}{minutes:02}"
+        return f"{hours}{_NBSP}h{_NBSP}{minutes:02}{_NBSP}min"
     days, hours = divmod(hours, 24)
     return f"{days}{_NBSP}d{_NBSP}{hours:02}{_NBSP}h"
 
@@ -40,7 +42,7 @@ def ago(then: datetime, now: datetime) -> str:
     age = (now - then).total_seconds()
     if age < 10:
         return "just now"
-    for unit, size, limit in (("s", 1, 60), ("m", 60, 3600), ("h", 3600, 86400), ("d", 86400, 30 * 86400)):
+    for unit, size, limit in (("s", 1, 60), ("min", 60, 3600), ("h", 3600, 86400), ("d", 86400, 30 * 86400)):
         if age < limit:
             return f"{age // size:.0f}{_NBSP}{unit} ago"
     return f"{then:%d %b %Y}"

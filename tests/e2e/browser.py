@@ -66,7 +66,7 @@ def rounds_shown(page: Page) -> set[str]:
 
 
 def seconds_of(text: str) -> float:
-    """A duration as the page writes it: 7.52 s, 189 ms, 797 µs, 1 m 03 s."""
-    units = {"µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+    """A duration as the page writes it: 7.52 s, 189 ms, 797 µs, 2 min 03 s."""
+    units = {"µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
     words = text.split()
     return sum(float(number) * units[unit] for number, unit in zip(words[::2], words[1::2], strict=True))

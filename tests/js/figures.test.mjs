@@ -4,8 +4,10 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { statistics } from "../../dashboard/live/static/live/js/area.js";
 import { chartsOf } from "../../dashboard/live/static/live/js/chartgroups.js";
+import { endedAgo, locate } from "../../dashboard/live/static/live/js/detail.js";
 import { figures } from "../../dashboard/live/static/live/js/figures.js";
-import { bytes, clockTime, duration, reading } from "../../dashboard/live/static/live/js/format.js";
+import { failureOf, failureText } from "../../dashboard/live/static/live/js/failure.js";
+import { age, bytes, clockTime, duration, reading } from "../../dashboard/live/static/live/js/format.js";
 import { joined, missing } from "../../dashboard/live/static/live/js/history.js";
 import { busyTimes, kindSeconds } from "../../dashboard/live/static/live/js/kinds.js";
 import { readings, resample, summarize } from "../../dashboard/live/static/live/js/resample.js";
@@ -64,13 +66,20 @@ test("key figures carry value, denominator and number of rounds", () => {
     opens([{ lane: 0, attempt: 0, id: 9999, start: 19 * S, phase: 2, round: 0, progress: NaN }]),
   );
   const [round, time, waiting, longest, memory, data] = figures(made, 21e9, 0.3);
-  assert.deepEqual([round.value, round.detail], ["0", "of 20 · 1 of 2 in encode"]);
+  assert.deepEqual([round.value, round.detail], ["0", "1 of 20 done · 1 of 2 in encode"]);
   assert.equal(time.value, "20.0\u00a0s");
   assert.match(time.definition, /1 closed round\./);
   assert.equal(waiting.value, "40\u00a0%");
   assert.equal(longest.value, "–");
   assert.deepEqual([memory.label, memory.detail], ["Coordinator memory, peak", "≥ 4.0 model copies"]);
-  assert.deepEqual([data.value, data.detail], ["3 of 3", "0 dropped · 1.0\u00a0s old · ±\u00a02.0\u00a0ms"]);
+  assert.deepEqual([data.value, data.detail, data.more], ["3 of 3", "reporting · 0 dropped", "1\u00a0s old · ±\u00a02.0\u00a0ms"]);
+});
+
+test("a run that has ended says how many of its rounds are done, as the list of runs counts them", () => {
+  const made = store(meta({ run: { state: "finished", rounds_planned: 1 }, lanes: [0, 1, 2].map((lane) => ({ lane, state: "finished" })) }));
+  const [round, , , , , data] = figures(made, 21e9, 0.3);
+  assert.deepEqual([round.value, round.detail], ["1 of 1", "done"]);
+  assert.deepEqual([data.value, data.detail, data.more], ["3", "ended · 0 dropped", ""]);
 });
 
 test("waiting needs a look from the share on that the server names, as in the list of runs", () => {
@@ -82,10 +91,28 @@ test("waiting needs a look from the share on that the server names, as in the li
   assert.deepEqual([tone(0.25, 0.25), tone(0.24, 0.25), tone(0.4, 0.5)], ["warn", "", ""]);
 });
 
-test("the phase of a finding is what was waited for longest", () => {
-  const made = store(findings([{ id: "f", kind: "straggler", state: "open", phase: "encode", workers: ["b"], rounds: [0], spans: [] }]));
+test("what was waited for longest is the longest kind, with its time, also beside a finding", () => {
+  const made = store(spans([span(0, 0, 0, 10), span(0, 5, 10, 14), span(0, 2, 14, 15)]), findings([{ id: "f", kind: "straggler", state: "open", phase: "encode", workers: ["b"], rounds: [0], spans: [] }]));
   const longest = figures(made, 21e9, 0.3)[3];
-  assert.deepEqual([longest.value, longest.detail, longest.tone], ["encode", "b", "warn"]);
+  assert.deepEqual([longest.value, longest.detail, longest.more, longest.tone], ["transfer", "4.00\u00a0s in round 0", "slow: encode, b", "warn"]);
+});
+
+test("a run tells why it failed: the worst end, the earliest of equals, and how many more there are", () => {
+  const lanes = (...states) => meta({ lanes: states.map(([state, state_reason], lane) => ({ lane, state, state_reason })) });
+  const heard = beats([[0, 19], [1, 9], [2, 5]].map(([index, at]) => ({ heard: at * S, number: 5, error_us: 0, lane: index, attempt: index, state: 0 })));
+  const made = store(heard, lanes(["failed", "out of memory"], ["failed", "ValueError: bad shape."], ["lost", "Nothing was heard for 15 s."]));
+  const failure = failureOf(made);
+  assert.deepEqual([failureText(failure), failure.others], ["failed: ValueError: bad shape · b", 1]);
+  assert.equal(failureText(failureOf(store(lanes(["killed", ""], ["running", ""], ["finished", ""])))), "killed · a");
+  assert.equal(failureOf(store()), null);
+});
+
+test("how long ago a phase ended is told while the run goes on, and not after its end", () => {
+  const made = store(spans([span(0, 0, 0, 10)]));
+  const facts = locate(made, { attempt: 0, id: 0 });
+  assert.deepEqual([endedAgo(made, facts, 19.7e9), endedAgo(made, facts, 20.7e9)], ["ended 9\u00a0s ago", "ended 10\u00a0s ago"]);
+  made.apply(message(meta({ run: { state: "failed" } })));
+  assert.equal(endedAgo(made, facts, 20.7e9), "");
 });
 
 test("silent workers are missed, ended ones are not", () => {
@@ -139,7 +166,8 @@ test("only stretches that are not loaded are fetched", () => {
 
 test("figures carry units and no more digits than mean something", () => {
   const plain = (text) => text.replaceAll("\u00a0", " ");
-  assert.deepEqual([350e3, 1.93e9, 17.8e9, 125e9, 3720e9, NaN].map((ns) => plain(duration(ns))), ["350 µs", "1.93 s", "17.8 s", "2 m 05 s", "1 h 02 m", "–"]);
+  assert.deepEqual([350e3, 1.93e9, 17.8e9, 125e9, 3720e9, NaN].map((ns) => plain(duration(ns))), ["350 µs", "1.93 s", "17.8 s", "2 min 05 s", "1 h 02 min", "–"]);
+  assert.deepEqual([-1e9, 0.4e9, 9.67e9, 125e9].map((ns) => plain(age(ns))), ["< 1 s", "< 1 s", "9 s", "2 min 05 s"]);
   assert.deepEqual([512, 2 ** 30 * 34.4].map((value) => plain(bytes(value))), ["512 B", "34.4 GiB"]);
   assert.deepEqual([plain(reading(0.71, "ratio")), plain(reading(NaN, "bytes"))], ["71 %", "–"]);
   assert.match(clockTime(1_790_000_000_123_456_789n, 1e6), /:\d\d\.123$/);

@@ -18,18 +18,19 @@ def plain(text: str) -> str:
     ("value", "words"),
     [
         (None, "–"), (0.0, "0 ms"), (0.0214, "21.4 ms"), (0.0994, "99.4 ms"), (0.0996, "0.10 s"), (0.61, "0.61 s"),
-        (9.994, "9.99 s"), (9.996, "10.0 s"), (52.34, "52.3 s"), (99.96, "100 s"), (412.4, "412 s"),
-        (1234.0, "1,234 s"),
+        (9.994, "9.99 s"), (9.996, "10.0 s"), (52.34, "52.3 s"), (99.96, "1 min 40 s"), (412.4, "6 min 52 s"),
+        (3725.0, "1 h 02 min"),
     ],
 )  # fmt: skip
-def test_seconds_have_three_digits_and_a_unit(value: float | None, words: str) -> None:
+def test_seconds_have_three_digits_and_a_unit_and_become_minutes(value: float | None, words: str) -> None:
     assert plain(seconds(value)) == words
 
 
 @pytest.mark.parametrize(
     ("span", "words"),
     [
-        (0, "0 s"), (45, "45 s"), (216, "3.6 m"), (1020, "17 m"), (3599, "59 m"), (3600, "1 h 00"), (11_100, "3 h 05"),
+        (0, "0 s"), (45, "45 s"), (99.4, "99 s"), (216, "3 min 36 s"), (3599, "59 min 59 s"),
+        (3600, "1 h 00 min"), (11_100, "3 h 05 min"),
         (183_600, "2 d 03 h"), (-5, "0 s"),
     ],
 )  # fmt: skip
@@ -39,7 +40,7 @@ def test_durations_grow_in_their_units(span: float, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("age_s", "words"),
-    [(-60, "just now"), (9, "just now"), (45, "45 s ago"), (359, "5 m ago"), (7200, "2 h ago"), (259_200, "3 d ago"),
+    [(-60, "just now"), (9, "just now"), (45, "45 s ago"), (359, "5 min ago"), (7200, "2 h ago"), (259_200, "3 d ago"),
      (31 * 86_400, "29 Jan 2026")],
 )  # fmt: skip
 def test_ages_have_one_unit_and_become_dates(age_s: float, words: str) -> None:

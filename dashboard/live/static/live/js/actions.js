@@ -164,10 +164,11 @@ export class Actions {
     this.page.elements.help.showModal();
   }
 
-  /** Undoes the nearest thing: typing, the area, the selection, then the mark. */
+  /** Undoes the nearest thing: a filter that hides all lanes, typing, the area, the selection, then the mark. */
   escape() {
-    const { ui } = this.page;
-    if (document.activeElement?.matches("input")) document.activeElement.blur();
+    const { ui, layout } = this.page;
+    if (ui.filter && !layout.lanes) ui.filter = "";
+    else if (document.activeElement?.matches("input")) document.activeElement.blur();
     else if (ui.area) ui.area = ui.statistics = null;
     else if (ui.selection) ui.selection = null;
     else ui.mark = null;

@@ -1,6 +1,6 @@
 // Everything that is known of one phase, in words: what the hover card and the panel say.
 
-import { bytes, clockTime, duration, number, plural, share } from "./format.js";
+import { age, bytes, clockTime, duration, number, plural, share } from "./format.js";
 import { FLAG } from "./frames.js";
 
 /** The phase {attempt, id} as it is in the store now, or null: lane, name, kind, round, start, end, open, flags ... */
@@ -50,21 +50,25 @@ export function standing({ open, flags }) {
 }
 
 /** Lines of text on a phase, most telling first. */
-export function lines(store, facts, now) {
+export function lines(store, facts) {
   const { start, end, comparison, open } = facts;
   const found = [];
   const took = [duration(end - start)];
   if (comparison?.reference_s) took.push(`${comparison.against === "itself" ? "usually" : "peers"} ${duration(comparison.reference_s * 1e9)}`);
   if (comparison?.ratio) took.push(`${comparison.ratio.toFixed(1)} ×`);
   found.push(took.join(" · "));
-  const error = Number.isFinite(facts.error) ? `± ${duration(facts.error)}` : "± unknown";
+  const error = Number.isFinite(facts.error) ? `±\u00a0${duration(facts.error)}` : "±\u00a0unknown";
   const finish = open ? "…" : clockTime(store.toUnix(end), 1e6);
   found.push(`${clockTime(store.toUnix(start), 1e6)} → ${finish} ${error}`);
-  if (now - end > 0 && !open) found.push(`ended ${duration(now - end)} ago`);
   if (standing(facts)) found.push(standing(facts));
   if (open && open.progress >= 0) found.push(`${share(open.progress)} done`);
   if (facts.thread) found.push(`thread ${facts.thread}`);
   return found;
+}
+
+/** How long ago a phase ended, while its run goes on; "" otherwise. */
+export function endedAgo(store, facts, now) {
+  return facts && !facts.open && !store.ended && now >= facts.end ? `ended ${age(now - facts.end)} ago` : "";
 }
 
 /** Lines of text on what only the server knows of a phase; `more` is its answer or null. */

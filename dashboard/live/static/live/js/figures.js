@@ -1,7 +1,7 @@
 // The key figures of a run: value, what stands beside it, and its definition, denominator and number of rounds.
 
 import { mean } from "./arithmetic.js";
-import { bytes, duration, plural, share } from "./format.js";
+import { age, bytes, duration, plural, share } from "./format.js";
 import { KINDS } from "./frames.js";
 import { kindSeconds } from "./kinds.js";
 import { STALE_NS } from "./store.js";
@@ -11,7 +11,6 @@ const ENDED = new Set(["finished", "failed", "killed"]);
 const roleOf = (store, role) => [...store.lanes.values()].filter((lane) => lane.info.role === role);
 
 const count = (value) => value.toLocaleString("en");
-const age = (ns) => (ns < 99.95e9 ? `${Math.max(0, ns / 1e9).toFixed(1)}\u00a0s` : duration(ns));
 
 /** Which phase most trainers are in now, as "4 of 4 in train"; "" without any. */
 export function commonPhase(store) {
@@ -26,13 +25,12 @@ export function commonPhase(store) {
 }
 
 function roundFigure(store) {
-  const newest = store.rounds.newest;
-  const planned = store.run.rounds_planned;
-  const detail = [planned ? `of ${planned}` : "", commonPhase(store)].filter(Boolean).join(" · ");
-  return {
-    label: "Round", value: newest ? String(newest.index) : "–", detail,
-    definition: "The newest round that any worker has begun, numbered from 0, of the rounds planned; and the phase that most trainers are in now.",
-  };
+  const { newest, newestClosed } = store.rounds;
+  const { rounds_planned: planned } = store.run;
+  const done = [count((newestClosed?.index ?? -1) + 1), planned ? `of ${count(planned)}` : ""].filter(Boolean).join(" ");
+  const definition = "The newest round that any worker has begun, numbered from 0; how many rounds are done, of those planned; and the phase that most trainers are in now.";
+  if (store.ended) return { label: "Rounds", value: done, detail: "done", definition };
+  return { label: "Round", value: newest ? String(newest.index) : "–", detail: [`${done} done`, commonPhase(store)].filter(Boolean).join(" · "), definition };
 }
 
 function timeFigure(store) {
@@ -58,17 +56,18 @@ function waitingFigure(store, much) {
 }
 
 function longestFigure(store) {
-  const definition = "The slow phase that was found in the last closed round and on which workers; without a finding, the kind other than computing and waiting on which its trainers spent most, as their mean.";
+  const definition = "The kind other than computing and waiting on which the trainers of the last closed round spent most, as their mean; and the slow phase that was found in that round, with its workers.";
   const label = "Waited longest for";
   const last = store.rounds.newestClosed;
   if (!last) return { label, value: "–", detail: "", definition };
   const finding = store.marks.ofRound(last.index).find((one) => one.phase);
-  if (finding) return { label, value: finding.phase, detail: (finding.workers ?? []).join(", "), tone: "warn", definition };
+  const more = finding ? `slow: ${[finding.phase, ...(finding.workers ?? [])].join(", ")}` : "";
+  const tone = finding ? "warn" : "";
   const { seconds } = kindSeconds(store, last);
   const skipped = new Set(["compute", "wait"]);
   const longest = seconds.map((value, i) => ({ kind: KINDS[i], value })).filter(({ kind }) => !skipped.has(kind)).sort((a, b) => b.value - a.value)[0];
-  if (!longest.value) return { label, value: "–", detail: "", definition };
-  return { label, value: longest.kind, detail: `${duration(longest.value * 1e9)} in round ${last.index}`, definition };
+  if (!longest.value) return { label, value: "–", detail: "", more, tone, definition };
+  return { label, value: longest.kind, detail: `${duration(longest.value * 1e9)} in round ${last.index}`, more, tone, definition };
 }
 
 function memoryFigure(store) {
@@ -91,13 +90,14 @@ function dataFigure(store, now) {
   const live = attempts.filter((attempt) => now - attempt.heard < STALE_NS && !ENDED.has(attempt.state));
   const heard = Math.max(...attempts.map((attempt) => attempt.heard).filter(Number.isFinite));
   const error = Math.max(...live.map((attempt) => attempt.error).filter(Number.isFinite));
-  const detail = [`${count(store.dropped)} dropped`];
+  const detail = [!lanes.length ? "" : going.length ? "reporting" : "ended", `${count(store.dropped)} dropped`];
+  const more = [];
   if (store.rejected) detail.push(`${count(store.rejected)} rejected`);
-  if (going.length && Number.isFinite(heard)) detail.push(`${age(now - heard)} old`);
-  if (Number.isFinite(error)) detail.push(`±\u00a0${duration(error)}`);
+  if (going.length && Number.isFinite(heard)) more.push(`${age(now - heard)} old`);
+  if (Number.isFinite(error)) more.push(`±\u00a0${duration(error)}`);
   const reporting = new Set(live.map((attempt) => attempt.lane)).size;
   return {
-    label: "Data", value: !lanes.length ? "–" : going.length ? `${count(reporting)} of ${count(going.length)}` : `${count(lanes.length)} ended`, detail: detail.join(" · "),
+    label: "Data", value: going.length ? `${count(reporting)} of ${count(going.length)}` : lanes.length ? count(lanes.length) : "–", detail: detail.filter(Boolean).join(" · "), more: more.join(" · "),
     tone: going.length > reporting || store.dropped || store.rejected ? "warn" : "",
     definition: "Workers heard of within 10 s, of those that have not ended. Dropped: records that agents counted as lost; rejected: records the server could not read. How old the newest word is, and the largest error of the clocks of those that report.",
   };

@@ -13,8 +13,14 @@ export function duration(ns) {
   if (size < 9.995) return `${seconds.toFixed(2)}${SPACE}s`;
   if (size < 99.95) return `${seconds.toFixed(1)}${SPACE}s`;
   const whole = Math.round(size);
-  if (whole < 3600) return `${Math.floor(whole / 60)}${SPACE}m${SPACE}${two(whole % 60)}${SPACE}s`;
-  return `${Math.floor(whole / 3600)}${SPACE}h${SPACE}${two(Math.floor((whole % 3600) / 60))}${SPACE}m`;
+  if (whole < 3600) return `${Math.floor(whole / 60)}${SPACE}min${SPACE}${two(whole % 60)}${SPACE}s`;
+  return `${Math.floor(whole / 3600)}${SPACE}h${SPACE}${two(Math.floor((whole % 3600) / 60))}${SPACE}min`;
+}
+
+/** How old something is (ns), in whole seconds: a tenth would be past before it is read. */
+export function age(ns) {
+  if (!(ns >= 1e9)) return `<${SPACE}1${SPACE}s`;
+  return ns < 100e9 ? `${Math.floor(ns / 1e9)}${SPACE}s` : duration(ns);
 }
 
 export function share(value) {

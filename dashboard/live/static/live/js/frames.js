@@ -9,6 +9,8 @@ export const TYPE = { SPAN: 1, STEP: 3, SAMPLE: 4, FINDING: 5, OPEN: 6, RESYNC: 
 export const FLAG = { ERROR: 1, ABORTED: 2, NESTED: 4, SLOW: 8 };
 export const STEP_FLAG = { CLOSED: 1, SUPERSEDED: 2 };
 export const STATES = ["running", "stale", "lost", "finished", "failed", "killed"];
+/** States in which a run is over. */
+export const ENDED = new Set(["finished", "failed", "killed", "lost"]);
 export const KINDS = ["compute", "input", "encode", "transfer", "aggregate", "persist", "apply", "wait", "other"];
 
 const U32 = Uint32Array;

@@ -1,7 +1,8 @@
 // Shows the key figures and the run's state; each figure opens its definition.
 
 import { el, fill, say } from "./dom.js";
-import { clockTime, duration, plural } from "./format.js";
+import { failureOf, failureText } from "./failure.js";
+import { age, clockTime, duration, plural } from "./format.js";
 import { figures } from "./figures.js";
 
 class Figure {
@@ -10,15 +11,17 @@ class Figure {
     this.label = el("button", { type: "button", class: "figure-label", popovertarget: id });
     this.value = el("b", { class: "figure-value" });
     this.detail = el("span", { class: "figure-detail" });
+    this.more = el("div", { class: "figure-detail" });
     this.definition = el("div", { id, class: "definition", popover: "auto" });
     this.definition.addEventListener("beforetoggle", () => this.#place());
-    this.element = el("div", { class: "figure" }, this.label, el("div", { class: "figure-line" }, this.value, " ", this.detail), this.definition);
+    this.element = el("div", { class: "figure" }, this.label, el("div", { class: "figure-line" }, this.value, " ", this.detail), this.more, this.definition);
   }
 
-  say({ label, value, detail, tone = "", definition }) {
+  say({ label, value, detail, more = "", tone = "", definition }) {
     say(this.label, label);
     say(this.value, value);
     say(this.detail, detail);
+    say(this.more, more);
     say(this.definition, definition);
     this.element.dataset.tone = tone;
   }
@@ -31,8 +34,8 @@ class Figure {
 }
 
 export class Header {
-  constructor({ root, figures: container, state, facts }) {
-    Object.assign(this, { much: Number(root.dataset.waitingWarn), container, state, facts, shown: [] });
+  constructor({ root, figures: container, state, facts, failure }) {
+    Object.assign(this, { much: Number(root.dataset.waitingWarn), container, state, facts, failure, shown: [] });
   }
 
   draw(store, now) {
@@ -46,6 +49,15 @@ export class Header {
       this.state.className = `badge ${state}`;
     }
     say(this.facts, this.#facts(store, started, now));
+    this.#failed(store);
+  }
+
+  #failed(store) {
+    const failure = failureOf(store);
+    this.failure.hidden = !failure;
+    const text = failure ? failureText(failure) : "";
+    say(this.failure, text);
+    if (this.failure.title !== text) this.failure.title = text;
   }
 
   #facts(store, started, now) {
@@ -58,7 +70,7 @@ export class Header {
     if (started) {
       const end = store.run.ended_ns ? store.fromUnix(store.run.ended_ns) : now;
       const length = end - store.fromUnix(started);
-      facts.push(`started ${clockTime(BigInt(started), 1e9)} (${duration(length)}${store.run.ended_ns ? "" : " ago"})`);
+      facts.push(`started ${clockTime(BigInt(started), 1e9)} (${store.run.ended_ns ? duration(length) : `${age(length)} ago`})`);
     }
     return facts.filter(Boolean).join(" · ");
   }

@@ -1,7 +1,8 @@
 // The panel on the right: the selected phase or area, where the selected round went, and what was found in it.
 
-import { attributes, lines, moreLines, title } from "./detail.js";
-import { el, fill, swatch } from "./dom.js";
+import { attributes, endedAgo, lines, moreLines, title } from "./detail.js";
+import { el, fill, say, swatch } from "./dom.js";
+import { failureOf } from "./failure.js";
 import { duration, plural, share } from "./format.js";
 import { KINDS } from "./frames.js";
 import { kindSeconds } from "./kinds.js";
@@ -62,11 +63,18 @@ function findingCard(finding) {
     finding.hypothesis && el("p", {}, el("span", { class: "tag hypothesis" }, "hypothesis"), " ", finding.hypothesis));
 }
 
-function phaseSection(store, facts, more, now, close) {
+/** The card on why the run failed. */
+function failureCard({ state, reason, worker, others }) {
+  const more = others > 0 && el("p", { class: "muted" }, `and ${plural(others, "more worker")} ${state}`);
+  return el("section", { class: "card failure" }, el("h3", {}, `${worker} ${state}`), reason && el("p", {}, reason), more);
+}
+
+function phaseSection(store, facts, more, age, close) {
   const attrs = attributes(more?.attrs);
   return el("section", { class: "card phase" },
     el("header", {}, el("h3", {}, swatch(facts.kind), title(facts)), el("button", { type: "button", class: "icon", "aria-label": "Close", click: close }, "×")),
-    [...lines(store, facts, now), ...moreLines(more)].map((line) => el("p", {}, line)),
+    [...lines(store, facts), ...moreLines(more)].map((line) => el("p", {}, line)),
+    age,
     attrs.length > 0 && el("dl", {}, attrs.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])));
 }
 
@@ -80,21 +88,26 @@ function areaSection(area, close) {
 
 export class Inspector {
   constructor(element, details, theme, on) {
-    Object.assign(this, { element, details, theme, on, stamp: "", more: null, asked: "" });
+    Object.assign(this, { element, details, theme, on, stamp: "", more: null, asked: "", age: el("p") });
   }
 
   /** `facts` is the selected phase or null, `area` the statistics of a selected area or null, `round` may be null. */
   draw({ store, facts, area, round, now }) {
     this.#ask(facts);
+    const ago = endedAgo(store, facts, now);
+    this.age.hidden = !ago;
+    say(this.age, ago);
+    const failure = failureOf(store);
     const findings = round ? store.marks.ofRound(round.index) : [];
     const others = store.marks.open.filter((finding) => !findings.includes(finding));
     const beat = (round && !round.closed) || facts?.open ? Math.floor(now / 5e8) : 0;
-    const stamp = JSON.stringify([this.theme.bg, facts && [facts.attempt, facts.id, facts.end], area?.key, round, findings, others, beat, this.more]);
+    const stamp = JSON.stringify([this.theme.bg, facts && [facts.attempt, facts.id, facts.end], area?.key, failure, round, findings, others, beat, this.more]);
     if (stamp === this.stamp || this.element.matches(":active")) return;
     this.stamp = stamp;
     const focused = this.element.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
     fill(this.element,
-      facts && phaseSection(store, facts, this.more, now, this.on.close),
+      failure && failureCard(failure),
+      facts && phaseSection(store, facts, this.more, this.age, this.on.close),
       area && areaSection(area, this.on.close),
       round ? roundSection(store, round, now, { step: this.on.step, theme: this.theme }) : el("p", { class: "muted" }, "What kept the GPUs waiting stands here as soon as a round has begun."),
       findings.map(findingCard),

@@ -32,7 +32,6 @@ const page = new Page(elements, { phase: `${base}phase` });
 const { store, view, ui } = page;
 
 const theme = new Theme(document.documentElement, () => renderer.invalidate());
-const status = new Status(elements);
 const header = new Header(elements);
 const tooltip = new Tooltip(elements.tooltip, page.details);
 const actions = new Actions(page, {
@@ -40,12 +39,13 @@ const actions = new Actions(page, {
     page.remember();
     renderer.invalidate(true);
   },
-  announce: (facts) => renderer.mirror.announce(store, facts, page.now()),
+  announce: (facts) => renderer.mirror.announce(store, facts),
   scrollTo(row) {
     if (!row || (row.y >= page.viewport.top && row.y + row.height <= page.viewport.top + page.viewport.height)) return;
     elements.scroller.scrollTop += row.y - page.viewport.top - page.viewport.height / 2;
   },
 });
+const status = new Status(elements, { clear: () => actions.choose("filter", "") });
 const toolbar = new Toolbar(elements, actions);
 const inspector = new Inspector(elements.inspector, page.details, theme, { close: () => actions.close(), step: (by) => actions.round(by) });
 const roundStrip = new RoundStrip(elements.rounds, {
@@ -75,7 +75,7 @@ function snapshot(frames) {
 }
 
 function words(now) {
-  status.draw(store);
+  status.draw(store, { filter: ui.filter, lanes: page.layout.lanes });
   header.draw(store, now);
   toolbar.draw({ view, ui, fresh: page.fresh(), running: !page.ended, phases: store.phases });
   inspector.draw({ store, facts: page.selected(), area: ui.statistics, round: page.round(), now });

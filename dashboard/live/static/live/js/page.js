@@ -8,7 +8,6 @@ import { Store } from "./store.js";
 import { defaults, format, parse } from "./urlstate.js";
 import { View } from "./view.js";
 
-const ENDED = new Set(["finished", "failed", "killed", "lost"]);
 const URL_DELAY_MS = 300;
 
 export class Page {
@@ -26,7 +25,7 @@ export class Page {
   }
 
   get ended() {
-    return ENDED.has(this.store.run.state);
+    return this.store.ended;
   }
 
   /** Server time in ns since the store's origin; of an ended run, its end. NaN before anything is known. */

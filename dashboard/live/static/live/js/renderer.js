@@ -53,7 +53,7 @@ export class Renderer {
     if (time - this.wordsAt >= WORDS_MS) {
       this.wordsAt = time;
       this.words(now);
-      if (time - this.mirrorAt >= MIRROR_MS && this.page.ui.show === "lanes") this.#mirror(now, time);
+      if (time - this.mirrorAt >= MIRROR_MS && this.page.ui.show === "lanes") this.#mirror(time);
     }
     this.drawn();
   }
@@ -129,8 +129,8 @@ export class Renderer {
     this.overlay.draw({ view, theme: this.theme, store, bars: this.bars, gaps, hover, selected, now, mark, cursor, area, ...viewport });
   }
 
-  #mirror(now, time) {
+  #mirror(time) {
     this.mirrorAt = time;
-    this.mirror.draw({ store: this.page.store, bars: this.bars, selected: this.page.ui.selection, now });
+    this.mirror.draw({ store: this.page.store, bars: this.bars, selected: this.page.ui.selection });
   }
 }

@@ -1,7 +1,7 @@
 // Says what is the matter when there is nothing, not yet anything, or no longer anything to see.
 
 import { el, fill } from "./dom.js";
-import { duration } from "./format.js";
+import { age } from "./format.js";
 
 const snippet = (project) => `import roundwatch
 
@@ -13,8 +13,9 @@ for r in range(20):
 run.finish()`;
 
 export class Status {
-  constructor({ root, banner, empty }) {
-    Object.assign(this, { root, banner, empty, state: "loading", detail: null });
+  constructor({ root, banner, empty, unmatched }, on) {
+    Object.assign(this, { root, banner, empty, on, state: "loading", detail: null });
+    this.unmatched = { element: unmatched, filter: "" };
   }
 
   set(state, detail = null) {
@@ -22,12 +23,22 @@ export class Status {
     this.detail = detail;
   }
 
-  draw(store) {
+  /** `filter`: the text that lanes must match, `lanes`: how many do. */
+  draw(store, { filter, lanes }) {
     this.root.dataset.state = this.state;
     this.#banner();
     const nothing = this.state !== "loading" && !store.total && ![...store.lanes.values()].some((lane) => lane.open.length);
     this.empty.hidden = !nothing;
     if (nothing && !this.empty.children.length) this.#teach(store.run);
+    this.#noMatch(store.lanes.size > 0 && !lanes ? filter : "");
+  }
+
+  #noMatch(filter) {
+    const { element } = this.unmatched;
+    element.hidden = !filter;
+    if (!filter || this.unmatched.filter === filter) return;
+    this.unmatched.filter = filter;
+    fill(element, `No lane matches “${filter}” `, el("button", { type: "button", class: "button", click: () => this.on.clear() }, "Clear"));
   }
 
   #banner() {
@@ -41,8 +52,8 @@ export class Status {
 
   #words() {
     if (this.state === "away") {
-      const age = duration(Math.floor((performance.now() - this.detail.since) / 1000) * 1e9 || 0);
-      return [`No connection to the server since ${age}. What you see is as old; it will catch up by itself.`, "warn"];
+      const silence = age((performance.now() - this.detail.since) * 1e6);
+      return [`No connection to the server for ${silence}; what you see is that old and will catch up by itself.`, "warn"];
     }
     if (this.state === "refused") {
       return ["The server does not show this run to you any more: you are signed out, or it is another team’s. ", "bad", { href: location.href, label: "Sign in again" }];

@@ -1,6 +1,6 @@
 // Everything this page knows of a run, kept from the frames it was sent; times in ns since `origin`.
 
-import { FLAG, STATES, TYPE, relative } from "./frames.js";
+import { ENDED, FLAG, STATES, TYPE, relative } from "./frames.js";
 import { Marks } from "./marks.js";
 import { Rounds } from "./rounds.js";
 import { Samples } from "./samples.js";
@@ -57,6 +57,10 @@ export class Store {
     this.#openPhases(frames);
     if (this.total > this.limit) this.#forget();
     this.version += 1;
+  }
+
+  get ended() {
+    return ENDED.has(this.run.state);
   }
 
   lane(index) {

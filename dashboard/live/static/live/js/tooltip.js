@@ -1,6 +1,6 @@
 // The card beside the pointer: every detail of a phase, and what the server adds to it after a moment.
 
-import { attributes, lines, moreLines, title } from "./detail.js";
+import { attributes, endedAgo, lines, moreLines, title } from "./detail.js";
 import { el, fill } from "./dom.js";
 
 const DWELL_MS = 150;
@@ -40,7 +40,9 @@ export class Tooltip {
   }
 
   #write(store, facts, now) {
-    const shown = [el("b", {}, title(facts)), ...lines(store, facts, now).map((line) => el("div", {}, line))];
+    const shown = [el("b", {}, title(facts)), ...lines(store, facts).map((line) => el("div", {}, line))];
+    const ended = endedAgo(store, facts, now);
+    if (ended) shown.push(el("div", {}, ended));
     if (facts.finding) shown.push(el("div", { class: "tip-finding" }, facts.finding.observed));
     shown.push(...moreLines(this.more).map((line) => el("div", {}, line)));
     for (const [name, text] of attributes(this.more?.attrs)) shown.push(el("div", { class: "tip-attr" }, `${name}: ${text}`));
