@@ -3,6 +3,8 @@
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -361,6 +363,45 @@ def test_nothing_is_lost_while_the_server_is_away_and_the_newest_comes_first(
     until(lambda: ended(collector) and collector.worker().whole(), "the hole is filled")
     assert not collector.worker().conflicts
     assert not collector.worker().of("drop")
+
+
+ROUNDS_UNTIL_TOLD = """
+import logging, sys, time
+import roundwatch
+told = []
+logger = logging.getLogger("roundwatch")
+logger.addFilter(lambda record: told.append(record) or True)
+run = roundwatch.init("p", run_id="r")
+deadline = time.monotonic() + 20
+while not told and time.monotonic() < deadline:
+    run.next_round()
+    time.sleep(0.02)
+for _ in range(50):
+    run.next_round()
+run.finish()
+"""
+
+
+def test_a_refused_token_is_said_once_in_the_trainings_own_log(site: Site, collector: Collector) -> None:
+    collector.answers = lambda _: (401, {})
+    site.shipper()
+    message = f"the server refuses the token; records are kept in {site.destination.spool}; run `roundwatch doctor`"
+    for code in (ROUNDS_UNTIL_TOLD, REFUSED_AT_THE_END):
+        training = subprocess.run(
+            [sys.executable, "-c", code], env=site.environment, capture_output=True, text=True, check=True, timeout=60
+        )
+        assert training.stderr.splitlines() == [message]
+
+
+REFUSED_AT_THE_END = """
+import time
+import roundwatch
+run = roundwatch.init("p", run_id="r")
+deadline = time.monotonic() + 20
+while not run._ring.refused() and time.monotonic() < deadline:
+    time.sleep(0.02)
+run.finish()
+"""
 
 
 def test_a_damaged_spool_costs_what_is_damaged_and_no_more(site: Site, collector: Collector, tmp_path: Path) -> None:

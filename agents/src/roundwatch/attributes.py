@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Mapping
+from itertools import islice
 from json.encoder import encode_basestring_ascii as quote
 from pathlib import PurePath
 from typing import Any
@@ -62,12 +63,13 @@ def _storable(value: Any) -> Any:
     return [_storable(inner) for inner in value] if isinstance(value, list) else value
 
 
-def items(values: Any) -> list[tuple[Any, Any]]:
-    """The entries of a mapping; none of what is no mapping. Never raises."""
+def items(values: Any) -> list[tuple[Any, Any]] | None:
+    """A mapping's or pairs' entries, at most one beyond 2,000; None for what is neither. Never raises."""
     try:
-        return list(dict(values).items())
+        pairs = values.items() if hasattr(values, "items") else values
+        return [(name, value) for name, value in islice(pairs, MAX_ITEMS + 1)]
     except Exception:  # noqa: BLE001 - whatever was given, a training goes on
-        return []
+        return None
 
 
 def real(value: Any) -> float | None:

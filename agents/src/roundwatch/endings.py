@@ -1,7 +1,6 @@
 """How a training's process ends, and what its run says then: at exit, on SIGTERM, on an exception, after a fork."""
 
 import atexit
-import logging
 import os
 import signal
 import sys
@@ -9,11 +8,11 @@ import weakref
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
+from roundwatch.misuse import tell_once
+
 if TYPE_CHECKING:
     from roundwatch.ring import Ring
     from roundwatch.run import Run
-
-logger = logging.getLogger("roundwatch")
 
 
 class _Watched:
@@ -24,7 +23,6 @@ class _Watched:
         self.rings: weakref.WeakSet[Ring] = weakref.WeakSet()
         self.hooked = False
         self.hook_before: Any = sys.excepthook
-        self.told: set[str] = set()
 
 
 _watched = _Watched()
@@ -52,13 +50,6 @@ def finish_all(state: str = "finished", error: BaseException | None = None) -> N
     """Finishes every run of this process that has not finished."""
     for run in list(_watched.runs):
         run.finish(state, error=error)
-
-
-def tell_once(message: str) -> None:
-    """One warning in the log for each different thing, however often it happens."""
-    if message not in _watched.told and len(_watched.told) < 100:
-        _watched.told.add(message)
-        logger.warning("%s", message)
 
 
 def _hook_sigterm() -> None:

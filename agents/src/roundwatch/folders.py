@@ -17,6 +17,7 @@ NETWORK_FILESYSTEMS = frozenset(
 
 
 NOTE, OFFLINE = "destination", "offline"
+LOG = "shipper.log"
 OURS = f"roundwatch-{os.getuid()}"
 
 

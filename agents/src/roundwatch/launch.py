@@ -23,11 +23,11 @@ class Launcher:
         self._destination = destination
         self._tried_ns = 0
         self._started: subprocess.Popen[bytes] | None = None
-        self._told = False
+        self._told = self._told_refused = False
 
-    def look(self, seen_ns: int) -> None:
+    def look(self, seen_ns: int, *, refused: bool) -> None:
         """Starts a shipper if none has looked for 3 s (`seen_ns` is when one did). Called at each boundary."""
-        self.close()
+        self.close(refused=refused)
         now = time.monotonic_ns()
         if now - seen_ns < SILENCE_NS or now - self._tried_ns < AGAIN_NS:
             return
@@ -38,8 +38,16 @@ class Launcher:
         except (OSError, RuntimeError) as error:  # RuntimeError: an interpreter that is about to end
             self._tell(error)
 
-    def close(self) -> None:
-        """Buries the process that was started: it hands over to a child of its own at once."""
+    def close(self, *, refused: bool) -> None:
+        """Says once where the server refuses the token; buries the process that was started.
+
+        That one hands over to a child of its own at once.
+        """
+        if refused and not self._told_refused:
+            self._told_refused = True
+            logger.warning(
+                "the server refuses the token; records are kept in %s; run `roundwatch doctor`", self._destination.spool
+            )
         if self._started is not None and self._started.poll() is not None:
             self._started = None
 

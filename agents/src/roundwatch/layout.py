@@ -21,6 +21,7 @@ HEAP_TAIL = 9  # the same for the heap, in bytes
 BEAT = 10  # the monotonic time at which the shipper last looked
 ORDERS = 11  # 1: the run is gone, write no more
 NEXT = 12  # what TAIL is in the stream's own numbers, which count what the shipper put between
+REFUSED = 13  # 1: the server refuses the token
 # Written by the training process.
 NAMES_END = 16  # bytes of the names table that are complete
 CLOSED = 17  # 1 + how it ended (index into ENDS): finish() has been called; nothing follows

@@ -13,11 +13,11 @@ from time import monotonic_ns
 from typing import Any, TypeVar
 
 from roundwatch.attributes import attributes
+from roundwatch.misuse import describe, harmless
 from roundwatch.ring import OWN_NUMBER, Ring, pack_into
 from roundwatch.slots import END_OF_START, NO_ROUND, STATE_ERROR, THREAD_MASK
 
 F = TypeVar("F", bound=Callable[..., Any])
-MAX_ERROR = 200
 
 
 class Scope:
@@ -135,6 +135,7 @@ class Phase(Decorator):
             head = self.head + END_OF_START
             pack_into(ring.buffer, at, head, self.where, self.number, self.parent, begin, end - begin, 0, number + 1)
 
+    @harmless()
     def set(self, **attrs: Any) -> None:
         """Attributes known only while the phase runs; they are stored with its end."""
         self.attrs.update(attrs)
@@ -158,11 +159,3 @@ class Phase(Decorator):
         fresh = Phase()
         fresh.recorder, fresh.head, fresh.attrs = self.recorder, self.head, dict(self.attrs)
         return fresh
-
-
-def describe(error: BaseException) -> str:
-    """An exception in one short line. Never raises."""
-    try:
-        return f"{type(error).__name__}: {error}"[:MAX_ERROR]
-    except Exception:  # noqa: BLE001 - an exception whose own text cannot be had
-        return type(error).__name__

@@ -108,8 +108,9 @@ class RingReader:
         number, share = layout.PROGRESS.unpack_from(self._memory, at)
         return share if number == start + 1 else None
 
-    def beat(self) -> None:
-        """Shows the writer that a shipper looks."""
+    def beat(self, *, refused: bool = False) -> None:
+        """Shows the writer that a shipper looks, and whether the server refuses the token."""
+        self._head[layout.REFUSED] = refused
         self._head[layout.BEAT] = time.monotonic_ns()
 
     def number(self) -> int:

@@ -122,6 +122,10 @@ class Ring:
         """The monotonic time at which a shipper last looked at this ring; 0 for never."""
         return self._head[layout.BEAT]
 
+    def refused(self) -> bool:
+        """Whether the server refuses the token, as far as the shipper knows."""
+        return bool(self._head[layout.REFUSED])
+
     def taken(self, end: int) -> bool:
         """Whether the shipper has taken every number below `end`."""
         return self._head[layout.TAIL] >= end

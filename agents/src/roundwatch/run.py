@@ -4,9 +4,10 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from roundwatch import attributes, endings, layout, opening, slots, wire
+from roundwatch import attributes, endings, layout, misuse, opening, slots, wire
 from roundwatch.launch import Launcher
-from roundwatch.phases import Phase, Recorder, describe
+from roundwatch.misuse import describe, harmless
+from roundwatch.phases import Phase, Recorder
 from roundwatch.ring import OWN_NUMBER, Ring
 from roundwatch.rounds import Round, Rounds, Step, as_index, steps
 from roundwatch.samplers.memory import process_memory
@@ -70,28 +71,33 @@ class Run:
         if not ring.silent:
             endings.watch(self, ring)
             if launcher is not None:
-                launcher.look(ring.shipper_seen_ns())
+                launcher.look(ring.shipper_seen_ns(), refused=False)
 
+    @harmless(otherwise=lambda run, *_, **__: run.round())
     def round(self, index: int | None = None) -> Round:
         """Round `index` (default: the one after the last) on this worker. Context manager and decorator."""
         return Round(self._rounds, index)
 
+    @harmless(otherwise=lambda run, *_, **__: run.next_round())
     def next_round(self) -> None:
         """Ends the round that the last call began, and begins the next: for the top of a flat loop."""
         self._rounds.follow()
 
+    @harmless(otherwise=lambda run, *_, **__: run.step())
     def step(self, index: int | None = None) -> Step:
         """One optimizer step: a round, or a phase "step" where a round is open. Context manager and decorator."""
         return Step(self._rounds, self.phase("step"), index)
 
+    @harmless(otherwise=lambda run, iterable, *_, **__: run.steps(iterable))
     def steps(self, iterable: Iterable[T]) -> Iterator[T]:
         """Yields what `iterable` yields; waiting for an item is a phase "data", the loop's body a step."""
         return steps(iterable, self._rounds, self.phase("data"), self.phase("step"))
 
     def phase(
         self,
-        name: str,
-        *,
+        name: str | None = None,
+        /,
+        *more: Any,
         kind: str | None = None,
         after: str | None = None,
         device: bool = False,
@@ -109,13 +115,16 @@ class Run:
         try:
             phase.head = self._heads[name if kind is None else (name, kind)]
         except Exception:  # noqa: BLE001 - a new name, or an object that cannot be one
-            phase.head = self._head(slots.START, name, kind)
+            phase.head = self._head(slots.START, attrs.pop("name", "") if name is None else name, kind)
+        if more:
+            misuse.leave_out(f"phase({_short(name)!r}) takes attributes by keyword, not as {type(more[0]).__name__}")
         if after is not None:
             attrs["after"] = after
         if device:
             attrs["device"] = True
         return phase
 
+    @harmless()
     def event(self, name: str, **attrs: Any) -> None:
         """A named instant on this worker."""
         here = self._recorder.here()
@@ -126,12 +135,25 @@ class Run:
         else:
             self._ring.put(head, where, -1, -1, now, 0)
 
-    def log(self, metrics: Mapping[str, Any]) -> None:
-        """Numbers over time: each becomes a sample. What is no number is left out, and said once in the log."""
+    @harmless()
+    def log(self, metrics: Mapping[str, Any] | None = None, /, **more: Any) -> None:
+        """Numbers over time, as a mapping or by keyword: each becomes a sample, 2,000 of one call at most.
+
+        What is no number is left out, and said once in the log.
+        """
         now = time.monotonic_ns()
-        for name, value in attributes.items(metrics):
+        given = attributes.items({} if metrics is None else metrics)
+        if given is None:
+            misuse.leave_out(
+                f"log() takes numbers by their names, log({{'loss': 0.1}}), not a {type(metrics).__name__}"
+            )
+        numbers = [*(given or ()), *more.items()]
+        if len(numbers) > attributes.MAX_ITEMS:
+            misuse.leave_out(f"log() takes {attributes.MAX_ITEMS} numbers in one call; the others are left out")
+        for name, value in numbers[: attributes.MAX_ITEMS]:
             self._sample(name, "", "training", value, now)
 
+    @harmless()
     def progress(self, done: float, total: float) -> None:
         """How far the innermost open phase is."""
         number = self._recorder.here().number
@@ -139,6 +161,7 @@ class Run:
         if number >= 0 and share is not None:
             self._ring.progress(number, share)
 
+    @harmless()
     def record_phase(
         self,
         name: str,
@@ -153,31 +176,37 @@ class Run:
         """A phase with explicit Unix times in nanoseconds, of another worker if `worker` is given: for adapters."""
         begin, end = attributes.whole(start_ns), attributes.whole(end_ns)
         if begin is None or end is None or end < begin:
-            endings.tell_once(f"record_phase({_short(name)!r}) without usable times is left out")
+            misuse.leave_out(f"record_phase({_short(name)!r}) without usable times is left out")
             return
         head = self._head(slots.END, name, kind) | 1 << slots.CLOCK_SHIFT | self._other(worker)
         where = as_index(round) << slots.THREAD_BITS
         text = attributes.attributes(attrs) if attrs else b""
         self._ring.put_text(text, head, where, OWN_NUMBER, -1, begin, end - begin)
 
+    @harmless()
     def record_sample(
         self, metric: str, value: float, time_ns: int, *, worker: str | None = None, device: str | None = None
     ) -> None:
         """A sample with an explicit Unix time in nanoseconds, of another worker if `worker` is given."""
         when = attributes.whole(time_ns)
         if when is None:
-            endings.tell_once(f"record_sample({_short(metric)!r}) without a usable time is left out")
+            misuse.leave_out(f"record_sample({_short(metric)!r}) without a usable time is left out")
             return
         head = 1 << slots.CLOCK_SHIFT | self._other(worker)
         self._sample(metric, "", "training", value, when, head, 0 if device is None else self._name(device))
 
+    @harmless()
     def finish(self, state: str = "finished", *, error: BaseException | None = None) -> None:
         """Ends this worker's part: "finished", "failed" or "killed". Later calls do nothing. Also called at exit."""
         if self._finished:
             return
         self._finished = True
         self._rounds.end_flat()
-        data = {"state": state if state in layout.ENDS else "finished"}
+        ended = _short(state)
+        if ended not in layout.ENDS:
+            misuse.leave_out(f"finish() takes {', '.join(layout.ENDS)}, not {ended!r}: it is said to be finished")
+            ended = "finished"
+        data = {"state": ended}
         if error is not None:
             data["error"] = describe(error)
         opening.lifecycle(self._ring, "finish", data)
@@ -185,7 +214,8 @@ class Run:
         self._hand_over()
         self._ring.close(data["state"])
         if self._launcher is not None:
-            self._launcher.close()
+            self._launcher.close(refused=self._ring.refused())
+        misuse.sum_up()
 
     def _at_boundary(self) -> None:
         """What a round's begin and end bring: the process's memory, and a look whether a shipper lives."""
@@ -197,14 +227,14 @@ class Run:
             for reading in process_memory():
                 self._sample(reading.metric, reading.unit, reading.source, reading.value, now)
         if self._launcher is not None:
-            self._launcher.look(self._ring.shipper_seen_ns())
+            self._launcher.look(self._ring.shipper_seen_ns(), refused=self._ring.refused())
 
     def _sample(
         self, metric: Any, unit: str, source: str, value: Any, when: int, head: int = 0, device: int = 0
     ) -> None:
         number = attributes.real(value)
         if number is None:
-            endings.tell_once(f"{_short(metric)!r} is no number and is left out")
+            misuse.leave_out(f"{_short(metric)!r} is no number and is left out")
             return
         name = self._ring.name(_short(metric), unit, source)
         here = self._recorder.here()

@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (OSError, ValueError) as error:
         print(f"roundwatch: {error}", file=sys.stderr)
         return 2
-    _log_to(destination.folder / "shipper.log", also_here=not options.detach)
+    _log_to(destination.folder / folders.LOG, also_here=not options.detach)
     return serve(destination, stays=options.stay or options.beside, waits=options.stay, linger_s=options.linger_s)
 
 

@@ -82,7 +82,7 @@ class Shipper:
 
     def _look(self) -> None:
         with self._spool.lock:
-            count = self._writers.look()
+            count = self._writers.look(refused=self._courier is not None and self._courier.hopeless)
             now = time.monotonic_ns()
             for stream in self._spool.streams.values():
                 if stream.identity.kind == "host" and stream.alive:

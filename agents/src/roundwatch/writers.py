@@ -32,11 +32,11 @@ class Writer:
         if self._process is not None:
             self.samplers = process_samplers(pid)
 
-    def drain(self) -> int:
+    def drain(self, *, refused: bool) -> int:
         """Moves what the ring holds into the stream. Returns how many records that were."""
         if not self._writing:
             return 0
-        self.reader.beat()
+        self.reader.beat(refused=refused)
         # Asked before the ring is read: what was written until then is in it.
         self._writing = self.reader.writing()
         records = self.reader.read() if self._writing else self.reader.rest()
@@ -143,8 +143,11 @@ class Writers:
         with contextlib.suppress(OSError):
             self._folder.rmdir()  # as long as it is empty
 
-    def look(self) -> int:
-        """Takes up new rings, empties all, ends what is over. Returns how many records came."""
+    def look(self, *, refused: bool = False) -> int:
+        """Takes up new rings, empties all, ends what is over. Returns how many records came.
+
+        `refused`: the server does not accept the token, which the processes are told.
+        """
         for name, reader in self.open_rings().items():
             self.serve(name, reader)
         count = 0
@@ -153,7 +156,7 @@ class Writers:
                 self._discard(name, writer)
                 continue
             try:
-                count += writer.drain()
+                count += writer.drain(refused=refused)
                 over = writer.over()
             except Exception as error:  # noqa: BLE001 - whatever one ring holds, the others are served
                 set_aside(writer.reader.path, error)

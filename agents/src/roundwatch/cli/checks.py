@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from roundwatch import folders, identity, inventory
+from roundwatch import folders, identity, inventory, shipper
 from roundwatch.samplers import host_samplers
 from roundwatch.samplers.base import Paths, Reading
 from roundwatch.samplers.cgroup import CgroupSampler
@@ -62,6 +62,18 @@ def storage_lines() -> Iterator[Line]:
     for part in inventory.parts(spool):
         if part.streams:
             yield _waiting(part)
+    yield from _last_words()
+
+
+def _last_words() -> Iterator[Line]:
+    """What the shipper of this destination wrote last, where there is or was one."""
+    try:
+        log = shipper.destination_of(dict(os.environ)).folder / folders.LOG
+        lines = log.read_text(errors="replace").splitlines()
+    except (OSError, ValueError):  # no shipper yet; a bad URL is told where the server is looked for
+        return
+    if lines:
+        yield Line("warn" if " WARNING " in lines[-1] or " ERROR " in lines[-1] else "ok", folders.LOG, lines[-1])
 
 
 def _waiting(part: inventory.Part) -> Line:
