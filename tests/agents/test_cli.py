@@ -186,6 +186,29 @@ class TestSync:
         assert "0 refused, 0 left" in answer.stdout
         assert [row["name"] for row in collector.worker().phases()] == ["train"]
 
+    def test_without_a_folder_it_ships_from_where_trainings_record(
+        self, environment: dict[str, str], collector: Collector
+    ) -> None:
+        roundwatch("run", "--mode", "offline", "--", *training(), env=environment)
+        answer = roundwatch("sync", env=environment | to(collector))
+        assert answer.returncode == 0, answer.stderr
+        assert f"streams in {environment['ROUNDWATCH_SPOOL']}: " in answer.stdout
+        assert collector.worker().turns() == ["begin", "finish"]
+        again = roundwatch("sync", env=environment | to(collector))
+        assert f"0 streams in {environment['ROUNDWATCH_SPOOL']}: 0 records stored" in again.stdout
+        assert "no spool" not in again.stdout
+
+    def test_a_folder_that_is_no_spool_is_said_to_be_none(
+        self, environment: dict[str, str], collector: Collector, tmp_path: Path
+    ) -> None:
+        answer = roundwatch("sync", str(tmp_path), env=environment | to(collector))
+        assert f"{tmp_path} is no spool" in answer.stdout
+        roundwatch("run", "--mode", "offline", "--", *training(), env=environment)
+        [part] = Path(environment["ROUNDWATCH_SPOOL"]).iterdir()
+        told = roundwatch("sync", str(part), env=environment | to(collector)).stdout
+        assert f"give the spool, {part.parent}" in told
+        assert not collector.workers()
+
     def test_says_when_something_is_left(self, environment: dict[str, str], collector: Collector) -> None:
         roundwatch("run", "--mode", "offline", "--", *training(), env=environment)
         collector.answers = lambda _: (401, {})
@@ -249,6 +272,14 @@ class TestDoctor:
         answer = roundwatch("doctor", env=environment | to(collector))
         assert answer.returncode == 1
         assert "token is refused" in line(answer.stdout, "server")
+
+    def test_what_the_shipper_said_last_is_shown(self, environment: dict[str, str], collector: Collector) -> None:
+        assert "shipper.log" not in roundwatch("doctor", env=environment | to(collector)).stdout
+        collector.answers = lambda _: (401, {})
+        roundwatch("run", "--", *training(), env=environment | to(collector))
+        told = line(roundwatch("doctor", env=environment | to(collector)).stdout, "shipper.log")
+        assert told.startswith("warn")
+        assert "the token is not accepted" in told
 
     def test_what_a_refused_token_may_lack_is_said(self, environment: dict[str, str], collector: Collector) -> None:
         collector.answers = lambda _: (401, {})

@@ -139,7 +139,7 @@ import os, shutil
 import roundwatch
 from roundwatch import folders, launch
 roundwatch.init
-launch.Launcher.look = lambda *_: None
+launch.Launcher.look = lambda *_, **__: None
 if os.getuid() == 0:
     folders.OURS = "roundwatch-54321"
     os.setgroups([])
@@ -169,7 +169,9 @@ def test_a_home_that_is_unknown_or_may_not_be_seen_does_not_stop_a_training(know
             [sys.executable, "-c", AS_A_STRANGER], env=environment, capture_output=True, text=True, check=False
         )
         ours = folders.OURS if os.getuid() else "roundwatch-54321"
-        assert (process.stderr, process.stdout) == ("", f"False {folder}/{ours}/spool\n")
+        spool = f"{folder}/{ours}/spool"
+        assert process.stderr == f"recording offline to {spool} (`roundwatch sync` sends it)\n"
+        assert process.stdout == f"False {spool}\n"
 
 
 def test_importing_loads_no_network_and_no_numbers() -> None:

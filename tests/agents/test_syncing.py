@@ -49,6 +49,12 @@ def test_without_a_url_a_training_records_offline_and_says_so_once(offline: Site
     assert collector.worker().turns() == ["begin", "finish"]
 
 
+def test_a_training_that_is_told_to_record_offline_says_where(offline: Site) -> None:
+    output = offline.run("import logging, sys; logging.basicConfig(stream=sys.stdout)" + TRAINING)
+    assert output.strip().endswith(f"recording offline to {offline.folder.parent} (`roundwatch sync` sends it)")
+    assert len(output.splitlines()) == 1
+
+
 def test_sync_takes_what_a_killed_shipper_left_in_rings(offline: Site, collector: Collector) -> None:
     shipper = offline.shipper()
     training = offline.python(TRAINING + "\nimport signal; print('ready'); signal.pause()")

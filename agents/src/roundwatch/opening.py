@@ -76,8 +76,8 @@ def _destination(mode: str) -> Destination:
     spool = folders.spool(os.environ.get("ROUNDWATCH_SPOOL", ""))
     url = os.environ.get("ROUNDWATCH_URL", "") if mode == "online" else ""
     if not url:
-        if mode == "online":
-            logger.warning("ROUNDWATCH_URL is not set: recording offline to %s (`roundwatch sync` sends it)", spool)
+        why = "ROUNDWATCH_URL is not set: " if mode == "online" else ""
+        logger.warning("%srecording offline to %s (`roundwatch sync` sends it)", why, spool)
         return Destination(spool)
     token = os.environ.get("ROUNDWATCH_TOKEN", "")
     if not token.isascii() or not token.isprintable():

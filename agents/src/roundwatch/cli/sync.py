@@ -1,11 +1,11 @@
-"""`roundwatch sync DIR`: ships what trainings left in a spool folder: recorded offline, or for a replaced token."""
+"""`roundwatch sync [DIR]`: ships what trainings left in a spool folder: recorded offline, or for a replaced token."""
 
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from roundwatch import shipper
+from roundwatch import folders, inventory, shipper
 from roundwatch.cli import USAGE_ERROR, options
 
 NOT_ALL_SENT = 1
@@ -14,7 +14,13 @@ NOT_ALL_SENT = 1
 def main(arguments: Sequence[str]) -> int:
     """Says how much was shipped; 0 when the server has it all, 1 when something is left, 2 if it could not begin."""
     parser = options.parser("sync", __doc__ or "")
-    parser.add_argument("folder", type=Path, metavar="DIR", help="the spool folder that the trainings wrote to")
+    parser.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        metavar="DIR",
+        help="the spool folder that the trainings wrote to (default: ROUNDWATCH_SPOOL, else where they do by default)",
+    )
     parser.add_argument(
         "--from",
         dest="keys",
@@ -31,19 +37,29 @@ def main(arguments: Sequence[str]) -> int:
     if not url or not token:
         parser.error("ROUNDWATCH_URL and ROUNDWATCH_TOKEN must say where to ship to")
     try:
-        outcome = shipper.sync(given.folder, url, token, keys=given.keys, everything=given.all)
+        folder = given.folder or folders.spool(os.environ.get("ROUNDWATCH_SPOOL", ""))
+        outcome = shipper.sync(folder, url, token, keys=given.keys, everything=given.all)
     except (OSError, ValueError) as error:
         print(f"roundwatch sync: {error}", file=sys.stderr)
         return USAGE_ERROR
-    return _tell(outcome)
+    return _tell(outcome, folder)
 
 
-def _tell(outcome: shipper.Outcome) -> int:
+def _tell(outcome: shipper.Outcome, folder: Path) -> int:
+    if not inventory.parts(folder):
+        print(f"nothing to ship: {_why_nothing(folder)}")
     for part in outcome.shipped:
         print(f"from {part.path.name}, recorded {f'for {part.server}' if part.server else 'offline'}")
-    print(f"{outcome.streams} streams: {outcome.stored} records stored, {outcome.refused} refused, {outcome.left} left")
+    counts = f"{outcome.stored} records stored, {outcome.refused} refused, {outcome.left} left"
+    print(f"{outcome.streams} streams in {folder}: {counts}")
     for part in outcome.others:
         print(f"not shipped: {len(part.streams)} streams for {part.server}; `--from {part.path.name}` ships them too")
     if outcome.trouble:
         print(f"roundwatch sync: {outcome.trouble}", file=sys.stderr)
     return NOT_ALL_SENT if outcome.left or outcome.trouble else 0
+
+
+def _why_nothing(folder: Path) -> str:
+    if (folder / folders.NOTE).is_file():
+        return f"{folder} is one part of a spool; give the spool, {folder.absolute().parent}"
+    return f"{folder} is no spool: no training has recorded there"
