@@ -5,12 +5,13 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from dashboard.teams import tokens
 from dashboard.teams.access import current_team, may_change
+from dashboard.teams.models import Team
 from dashboard.teams.sign_in import signed_in
 
 
@@ -51,18 +52,29 @@ def connect(request: HttpRequest) -> HttpResponse:
         "form": form,
         "token_text": text,
         "tokens": tokens.of(team),
+        "own_token": _own_token(team),
         "server_url": settings.PUBLIC_URL,
     }
     return render(request, "runs/connect.html", context)
 
 
-@require_POST
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def revoke(request: HttpRequest, token_id: int) -> HttpResponse:
-    """Make a token worthless, at once for this server and within 30 s everywhere."""
+    """Ask whether to; a POST makes the token worthless, at once for this server and within 30 s everywhere."""
     team = current_team(request)
     if not may_change(request.user, team):
         raise PermissionDenied
+    if request.method != "POST":
+        token = get_object_or_404(tokens.of(team), pk=token_id)
+        return render(request, "runs/revoke.html", {"token": token, "own": token.pk == _own_token(team)})
     name = tokens.revoke(team, token_id)
     messages.success(request, f"The token “{name}” no longer works.")
     return redirect("connect")
+
+
+def _own_token(team: Team) -> int | None:
+    """The team's token with which this installation's own agent reports, None where it is of another team."""
+    kept = settings.DATA.token
+    return tokens.find(team, kept.read_text().strip()) if kept.exists() else None

@@ -43,6 +43,11 @@ def of(team: Team) -> QuerySet[Token]:
     return Token.objects.filter(team=team, revoked_at=None).order_by("-created_at", "-pk")
 
 
+def find(team: Team, text: str) -> int | None:
+    """Return the number of the team's token with this text; None where there is none, or it was revoked."""
+    return of(team).filter(digest=_digest(text)).values_list("pk", flat=True).first()
+
+
 def revoke(team: Team, token_id: int) -> str:
     """Make one of the team's tokens worthless and return its name; raises Http404 where it is none of theirs."""
     token = get_object_or_404(of(team), pk=token_id)

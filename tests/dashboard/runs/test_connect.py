@@ -1,9 +1,12 @@
 """The page that connects a run: tokens are shown once, revoked at will, and belong to one team."""
 
 import re
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.test import Client
+from pytest_django import Settings
 
 from dashboard.teams import tokens
 from ingest.models import Token
@@ -53,6 +56,42 @@ def test_a_revoked_token_is_worthless_and_gone_from_the_list(cast: Cast) -> None
     assert "“hosts” no longer works" in answer.content.decode()
     assert not answer.context["tokens"]
     assert not tokens.valid(cast.team, text)
+
+
+def test_revoking_asks_first_and_says_what_stops(cast: Cast) -> None:
+    text = tokens.issue(cast.team, "hosts", tokens.SCOPES)
+    client = browser_of(cast.owner)
+    path = f"/connect/tokens/{Token.objects.get().pk}/revoke/"
+    assert path in client.get("/connect/").content.decode()
+    asked = client.get(path).content.decode()
+    assert "Trainings that use it stop reporting" in asked
+    assert "own agent" not in asked
+    assert tokens.valid(cast.team, text)
+    assert browser_of(cast.viewer).get(path).status_code == 403
+    assert browser_of(cast.stranger).get(path).status_code == 404
+
+
+def test_the_installations_own_token_is_marked(cast: Cast, settings: Settings, tmp_path: Path) -> None:
+    tokens.issue(cast.team, "hosts", ["ingest"])
+    other = Token.objects.get().pk
+    settings.DATA = SimpleNamespace(token=tmp_path / "token")
+    settings.DATA.token.write_text(tokens.issue(cast.team, "this installation", tokens.SCOPES) + "\n")
+    own = Token.objects.exclude(pk=other).get().pk
+    client = browser_of(cast.owner)
+    assert client.get("/connect/").content.count(b"this server's own") == 1
+    assert b"own agent" in client.get(f"/connect/tokens/{own}/revoke/").content
+    assert b"own agent" not in client.get(f"/connect/tokens/{other}/revoke/").content
+    assert b"this server's own" not in browser_of(cast.stranger).get("/connect/").content
+
+
+def test_every_block_can_be_copied_and_the_rest_docs_are_linked(cast: Cast) -> None:
+    page = browser_of(cast.member).get("/connect/").content.decode()
+    assert (
+        re.findall(r'data-copy="(\w+)"', page)
+        == re.findall(r'<code id="(\w+)"', page)
+        == ["install", "variables", "snippet"]
+    )
+    assert page.count('href="/api/v1/docs"') == 2
 
 
 def test_another_teams_token_can_be_neither_seen_nor_revoked(cast: Cast) -> None:
