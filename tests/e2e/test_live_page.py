@@ -163,6 +163,32 @@ def test_a_filter_and_the_table_show_the_same_phases(browser: Browser, training:
         expect(page.locator(".phases tbody th").first).to_have_text("trainer-1")
 
 
+def test_a_filter_that_no_lane_matches_says_so_and_is_cleared(browser: Browser, training: Training) -> None:
+    with watching(browser, training, "?group=none&follow=all") as page:
+        wait_for_spans(page, 20)
+        for by_key in (False, True):
+            page.locator(".filter").fill("zzz")
+            expect(page.locator(".unmatched")).to_be_visible()
+            expect(page.locator(".unmatched")).to_contain_text("No lane matches “zzz”")
+            if by_key:
+                page.keyboard.press("Escape")
+            else:
+                page.get_by_role("button", name="Clear").click()
+            expect(page.locator(".unmatched")).to_be_hidden()
+            expect(page.locator(".lane-name:visible")).to_have_count(2)
+            expect(page.locator(".filter")).to_have_value("")
+
+
+def test_a_failed_run_says_why_in_its_head_and_its_panel(browser: Browser, training: Training) -> None:
+    with watching(browser, training) as page:
+        wait_for_spans(page, 20)
+        expect(page.locator(".run-failure")).to_be_hidden()
+        training.recorders[1].finish(training.at(55), "failed", error=f"ValueError: {MARKUP}")
+        training.say()
+        expect(page.locator(".run-failure")).to_have_text(f"failed: ValueError: {MARKUP} · trainer-1")
+        expect(page.locator(".inspector > section").first).to_contain_text(f"trainer-1 failedValueError: {MARKUP}")
+
+
 def test_a_browser_that_was_cut_off_says_so_and_catches_up(browser: Browser, training: Training) -> None:
     """Its socket is cut, and stays so for as long as `cut` is set."""
     cut, routes = threading.Event(), []

@@ -17,7 +17,7 @@ export function duration(ns) {
   return `${Math.floor(whole / 3600)}${SPACE}h${SPACE}${two(Math.floor((whole % 3600) / 60))}${SPACE}min`;
 }
 
-/** How old something is (ns), in whole seconds: a tenth would be past before it is read. */
+/** How old something is, or how long a run took (ns): in whole seconds, for tenths mean nothing there. */
 export function age(ns) {
   if (!(ns >= 1e9)) return `<${SPACE}1${SPACE}s`;
   return ns < 100e9 ? `${Math.floor(ns / 1e9)}${SPACE}s` : duration(ns);
