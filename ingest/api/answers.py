@@ -6,12 +6,9 @@ from asgiref.typing import ASGISendCallable
 from ingest.store.arrivals import Fault
 
 Header = tuple[bytes, bytes]
-_RETRY = (b"retry-after", b"1")
 _OF_STATUS: dict[int, list[Header]] = {
     401: [(b"www-authenticate", b"Bearer")],
     405: [(b"allow", b"POST")],
-    429: [_RETRY],
-    503: [_RETRY],
 }
 
 
@@ -29,6 +26,8 @@ async def send_answer(send: ASGISendCallable, body: object) -> None:
 async def send_fault(send: ASGISendCallable, fault: Fault, *, more: bool = False) -> None:
     """Answer with a refusal. With `more` the body stays open, so that the client reads it while still sending."""
     headers = list(_OF_STATUS.get(fault.status, []))
+    if fault.status in {429, 503}:
+        headers.append((b"retry-after", str(fault.retry_s).encode()))
     if fault.status in {401, 405, 408, 413}:  # its body was not read to the end
         headers.append((b"connection", b"close"))
     await _send(send, fault.status, body_of(fault), headers, more=more)

@@ -194,6 +194,8 @@ def _read(ticket: Ticket) -> Job | None:
 
 
 def _fault_of(error: Exception) -> Fault:
+    if isinstance(error, Fault):  # the store's own: too many new runs
+        return error
     if isinstance(error, OperationalError | InterfaceError):
         _log.warning("The database does not answer: %s", error)
         return DOWN

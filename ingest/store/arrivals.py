@@ -15,11 +15,14 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Fault(Exception):  # noqa: N818 - the word of the answer, not of Python
-    """Why a request is refused: HTTP status, a code for programs, a sentence for people, the field it is about."""
+    """Why a request is refused: HTTP status, a code for programs, a sentence for people, the field it is about; for
+    one that passes, in how many seconds to come again.
+    """
 
-    def __init__(self, status: int, code: str, message: str, field: str | None = None) -> None:
+    def __init__(self, status: int, code: str, message: str, field: str | None = None, *, retry_s: int = 1) -> None:
         """Say all of it."""
         super().__init__(message)
+        self.retry_s = retry_s
         self.status, self.code, self.message, self.field = status, code, message, field
 
 

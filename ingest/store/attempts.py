@@ -1,6 +1,6 @@
 """New attempts of a run's workers, made many at a time: a job's thousand ranks begin within one second."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from django.utils import timezone
 from ingest.models import Stream
 from ingest.store import crews
 from ingest.store.arrivals import Arrival, Who
-from ingest.store.locks import Lock, hold
+from ingest.store.locks import Lock, hold_all
 from ingest.store.run_keys import RunKey, runs_for
 from ingest.store.states import refresh_runs
 
@@ -22,45 +22,50 @@ __all__ = ["RunKey", "make"]
 class _Member:
     """A new attempt, and where it belongs."""
 
+    team_id: UUID
     arrival: Arrival
     run_id: UUID
     worker_id: int
 
 
 @transaction.atomic
-def make(key: RunKey, arrivals: Sequence[Arrival]) -> list[UUID]:
-    """Make streams of one key, with the run and the workers where they are new; returns those whose run has no
+def make(of_key: Mapping[RunKey, Sequence[Arrival]]) -> set[tuple[UUID, UUID]]:
+    """Make streams, with their runs and workers where they are new; returns those (team, stream) whose run has no
     room for their worker. One process at a time for each key.
+
+    Raises Fault 429 for more new runs than a team may begin in a minute.
     """
-    hold(Lock.KEY, " ".join(map(str, key)))
-    uids = [arrival.stream for arrival in arrivals]
-    there = set(Stream.objects.filter(team_id=key[0], uid__in=uids).values_list("uid", flat=True))
-    new = [arrival for arrival in arrivals if arrival.stream not in there]
-    members = _members(key, new)
+    hold_all(Lock.KEY, (" ".join(map(str, key)) for key in of_key))
+    wanted = [(key, arrival) for key, arrivals in of_key.items() for arrival in arrivals]
+    streams = Stream.objects.filter(
+        team__in={key[0] for key in of_key}, uid__in=[arrival.stream for _, arrival in wanted]
+    )
+    there = set(streams.values_list("team_id", "uid"))
+    new = [(key, arrival) for key, arrival in wanted if (key[0], arrival.stream) not in there]
+    members = _members(new)
     if members:
         _lock_later(members)
-        _create(key[0], members)
+        _create(members)
         _number({member.worker_id for member in members})
         _introduce(members)
         refresh_runs({member.run_id for member in members})
-    placed = {member.arrival.stream for member in members}
-    return [arrival.stream for arrival in new if arrival.stream not in placed]
+    placed = {(member.team_id, member.arrival.stream) for member in members}
+    return {(key[0], arrival.stream) for key, arrival in new} - placed
 
 
-def _members(key: RunKey, new: Sequence[Arrival]) -> list[_Member]:
+def _members(new: Sequence[tuple[RunKey, Arrival]]) -> list[_Member]:
     """The attempts in the order of their arrival, each with its worker; those without room for it are left out."""
-    of_run: dict[UUID, list[Arrival]] = {}
-    for arrival, run_id in zip(new, runs_for(key, [arrival.who for arrival in new]), strict=True):
-        of_run.setdefault(run_id, []).append(arrival)
-    for run_id in sorted(of_run):
-        hold(Lock.CATALOGUE, run_id)
-    members: list[_Member] = []
-    for run_id, arrivals in of_run.items():
-        crew = crews.number(run_id, {arrival.who.worker: None for arrival in arrivals})
-        members += [
-            _Member(arrival, run_id, crew[arrival.who.worker].id) for arrival in arrivals if arrival.who.worker in crew
-        ]
-    return members
+    run_ids = runs_for([(key, arrival.who) for key, arrival in new])
+    wanted: dict[UUID, dict[str, int | None]] = {}
+    for (_, arrival), run_id in zip(new, run_ids, strict=True):
+        wanted.setdefault(run_id, {})[arrival.who.worker] = None
+    hold_all(Lock.CATALOGUE, wanted)
+    crew = crews.number(wanted)
+    return [
+        _Member(key[0], arrival, run_id, crew[run_id, arrival.who.worker].id)
+        for (key, arrival), run_id in zip(new, run_ids, strict=True)
+        if (run_id, arrival.who.worker) in crew
+    ]
 
 
 # Attempts are numbered by when they began, not by when they were heard of: those after a new one move up.
@@ -84,7 +89,7 @@ def _lock_later(members: Sequence[_Member]) -> None:
         cursor.execute(_LATER, [list(column) for column in columns])
 
 
-def _create(team_id: UUID, members: Sequence[_Member]) -> None:
+def _create(members: Sequence[_Member]) -> None:
     run_ids = {member.run_id for member in members}
     last = dict(Stream.objects.filter(run__in=run_ids).values_list("run").annotate(last=Max("index")).order_by())
     now, streams = timezone.now(), []
@@ -93,7 +98,7 @@ def _create(team_id: UUID, members: Sequence[_Member]) -> None:
         who = member.arrival.who
         streams.append(
             Stream(
-                team_id=team_id,
+                team_id=member.team_id,
                 uid=member.arrival.stream,
                 worker_id=member.worker_id,
                 run_id=member.run_id,
@@ -133,12 +138,12 @@ WHERE w.id = v.id
 
 def _introduce(members: Sequence[_Member]) -> None:
     """Say on the workers' rows who their newest attempts are; a living one brings its worker back."""
-    arrivals = {member.arrival.stream: member.arrival for member in members}
+    arrivals = {(member.worker_id, member.arrival.stream): member.arrival for member in members}
     workers = sorted({member.worker_id for member in members})
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM ingest_worker WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [workers])
         cursor.execute(_TURN, [workers])
-        newest = [(pk, arrivals[uid]) for pk, uid in cursor.fetchall() if uid in arrivals]
+        newest = [(row[0], arrivals[row]) for row in cursor.fetchall() if row in arrivals]
         if newest:
             columns = zip(*[(pk, arrival.alive, *_words(arrival.who)) for pk, arrival in newest], strict=True)
             cursor.execute(_INTRODUCE, [timezone.now(), *(list(column) for column in columns)])

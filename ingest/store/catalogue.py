@@ -1,5 +1,6 @@
 """The dictionaries of a run: its phase names and the series of its streams, made on first use."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -9,7 +10,7 @@ from django.db import connection, transaction
 from ingest.models import PhaseName, Run
 from ingest.store.arrivals import SeriesKey
 from ingest.store.known import Known
-from ingest.store.locks import Lock, hold
+from ingest.store.locks import Lock, hold_all
 from roundwatch import wire
 
 MAX_SERIES = 10_000  # of one stream; a metric named by a step number would otherwise fill the disk
@@ -46,25 +47,28 @@ def phase_names(wanted: Iterable[NameKey]) -> dict[NameKey, int]:
     for run_id, pair in keys:
         if (run_id, pair) not in found:
             new.setdefault(run_id, []).append(pair)
-    for run_id, pairs in new.items():
-        found |= {(run_id, pair): index for pair, index in _number_names(run_id, pairs).items()}
+    if new:
+        found |= _number_names(new)
     _names.keep(found)
     return found
 
 
 @transaction.atomic
-def _number_names(run_id: UUID, wanted: Sequence[Pair]) -> dict[Pair, int]:
-    hold(Lock.CATALOGUE, run_id)
-    rows = PhaseName.objects.filter(run_id=run_id).values_list("name", "kind", "index")
-    known = {(name, kind): index for name, kind, index in rows}
-    new = [pair for pair in wanted if pair not in known]
-    room = wire.MAX_PHASE_NAMES - len(known)
-    fresh = {pair: len(known) + place for place, pair in enumerate(new[:room])}
-    if Run.objects.filter(id=run_id).exists():
-        PhaseName.objects.bulk_create(
-            PhaseName(run_id=run_id, index=index, name=name, kind=kind) for (name, kind), index in fresh.items()
-        )
-    return known | fresh
+def _number_names(wanted: Mapping[UUID, Sequence[Pair]]) -> dict[NameKey, int]:
+    hold_all(Lock.CATALOGUE, wanted)
+    there = set(Run.objects.filter(id__in=wanted).values_list("id", flat=True))
+    rows = PhaseName.objects.filter(run__in=there).values_list("run_id", "name", "kind", "index")
+    known: dict[NameKey, int] = {(run_id, (name, kind)): index for run_id, name, kind, index in rows}
+    count = Counter(run_id for run_id, _ in known)
+    made = []
+    for run_id in there:
+        for pair in wanted[run_id]:
+            if (run_id, pair) not in known and count[run_id] < wire.MAX_PHASE_NAMES:
+                known[run_id, pair] = count[run_id]
+                made.append(PhaseName(run_id=run_id, index=count[run_id], name=pair[0], kind=pair[1]))
+                count[run_id] += 1
+    PhaseName.objects.bulk_create(made)
+    return known
 
 
 _FIND = """

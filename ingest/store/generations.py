@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import connection
 
 from ingest.models import Round
-from ingest.store.locks import Lock, hold
+from ingest.store.locks import Lock, hold_all
 
 
 @dataclass(slots=True)
@@ -73,8 +73,7 @@ def place(parts: Sequence[Part]) -> dict[tuple[int, int, int], int]:
     """Round.id for each part by its key; rounds and generations that do not exist are made."""
     places = _places(parts, _load(parts), make=False)
     if len(places) < len(parts):
-        for run_id in sorted({part.run_id for part in parts if part.key not in places}):
-            hold(Lock.ROUNDS, run_id)
+        hold_all(Lock.ROUNDS, {part.run_id for part in parts if part.key not in places})
         places = _places(parts, _load(parts), make=True)
         _insert([each for each in places.values() if not each.id])
     return {key: generation.id for key, generation in places.items()}

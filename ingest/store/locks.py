@@ -5,6 +5,7 @@ takes two of these takes them in this order; that is why writers of many streams
 """
 
 import enum
+from collections.abc import Iterable
 from uuid import UUID
 
 from django.db import connection
@@ -17,6 +18,18 @@ class Lock(enum.IntEnum):
     CATALOGUE = 72_012  # a run's workers, attempts and names: their numbers
     ROUNDS = 72_013  # a run's rounds: their generations
     JUDGING = 72_014  # a run's verdicts: one judgement at a time, before any row
+
+
+_HOLD_ALL = """
+SELECT pg_advisory_xact_lock(%s, number)
+FROM (SELECT DISTINCT hashtext(what) AS number FROM unnest(%s::text[]) AS what ORDER BY number) v
+"""
+
+
+def hold_all(lock: Lock, whats: Iterable[UUID | str]) -> None:
+    """Hold the locks for all of `whats` until the transaction ends; taken in one order, whoever takes them."""
+    with connection.cursor() as cursor:
+        cursor.execute(_HOLD_ALL, [int(lock), list(map(str, whats))])
 
 
 def hold(lock: Lock, what: UUID | str) -> None:

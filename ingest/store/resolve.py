@@ -61,7 +61,7 @@ def resolve(jobs: Sequence[Job]) -> list[tuple[list[Resolved], list[Refused]]]:
     It commits what it makes on its own, before the batches' transaction: a run without records does no harm,
     and the locks that numbering takes are never held together with those on streams.
     """
-    found = streams.find_or_make((job.team_id, arrival) for job in jobs for arrival in job.arrivals)
+    found = streams.find_or_make(jobs)
     placed = [_placed(job, found) for job in jobs]
     resolved = iter(_resolved([each for places, _ in placed for each in places]))
     return [(list(islice(resolved, len(places))), refused) for places, refused in placed]

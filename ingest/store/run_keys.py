@@ -1,6 +1,7 @@
 """Which run a new attempt belongs to: runs may share a key, told apart by when they began."""
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Sequence
 from uuid import UUID
 
@@ -8,6 +9,7 @@ from django.utils import timezone
 
 from ingest.models import Run
 from ingest.models.runs import RunState
+from ingest.store.allowance import Allowance
 from ingest.store.arrivals import Who
 
 RunKey = tuple[UUID, str, str]  # team, project, key
@@ -17,28 +19,44 @@ _EARLIEST = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
 _SLACK = dt.timedelta(minutes=10)
 
 
-def runs_for(key: RunKey, attempts: Sequence[Who]) -> list[UUID]:
-    """The run of each attempt: the newest of their key that had begun by then; the caller holds the key's lock.
+_OF_KEYS = """
+SELECT r.id, r.team_id, r.project, r.key, r.serial, r.started_at, r.heard_at
+FROM unnest(%s::uuid[], %s::text[], %s::text[]) AS v (team_id, project, key)
+JOIN ingest_run r USING (team_id, project, key) ORDER BY r.serial DESC
+"""
+RUNS_A_MINUTE = 240
+_allowance = Allowance(RUNS_A_MINUTE)
 
-    A key found automatically and silent for a day before the attempt began starts a run of its own.
+
+def runs_for(attempts: Sequence[tuple[RunKey, Who]]) -> list[UUID]:
+    """The run of each attempt: the newest of its key that had begun by then; the caller holds the keys' locks.
+
+    A key found automatically and silent for a day before the attempt began starts a run of its own. Raises
+    Fault 429 for more new runs than a team may begin in a minute.
     """
-    team_id, project, name = key
-    runs = list(Run.objects.filter(team_id=team_id, project=project, key=name).order_by("-serial"))
-    found = []
-    for who in attempts:
-        run = next((run for run in runs if run.started_at - _SLACK <= who.began_at), runs[-1] if runs else None)
-        if run is None or (who.run_found and run is runs[0] and who.began_at > run.heard_at + SILENCE):
-            run = _begin(key, runs[0].serial + 1 if runs else 0, who.began_at)
-            runs.insert(0, run)
-        found.append(run.pk)
+    runs: dict[RunKey, list[Run]] = {key: [] for key, _ in attempts}
+    for run in Run.objects.raw(_OF_KEYS, [list(column) for column in zip(*runs, strict=True)]) if runs else ():
+        runs[run.team_id, run.project, run.key].append(run)
+    found, begun = [], []
+    for key, who in attempts:
+        those = runs[key]
+        own = next((run for run in those if run.started_at - _SLACK <= who.began_at), those[-1] if those else None)
+        if own is None or (who.run_found and own is those[0] and who.began_at > own.heard_at + SILENCE):
+            own = _begun(key, those[0].serial + 1 if those else 0, who.began_at)
+            those.insert(0, own)
+            begun.append(own)
+        found.append(own.pk)
+    if begun:
+        _allowance.take(Counter(run.team_id for run in begun))
+        Run.objects.bulk_create(begun)
     return found
 
 
-def _begin(key: RunKey, serial: int, began_at: dt.datetime) -> Run:
+def _begun(key: RunKey, serial: int, began_at: dt.datetime) -> Run:
     now = timezone.now()
     today = now.astimezone(dt.UTC).date()
     team_id, project, name = key
-    return Run.objects.create(
+    return Run(
         team_id=team_id,
         project=project,
         key=name,

@@ -71,6 +71,14 @@ def test_one_that_the_database_refuses_does_not_fail_those_beside_it(cast: Cast,
     assert set(Run.objects.values_list("key", flat=True)) == {"a", "b"}
 
 
+def test_one_that_begins_too_many_runs_does_not_fail_those_beside_it(cast: Cast, transactions: list[int]) -> None:
+    beats = [Recorder(run=f"flood-{place}", began_ns=time.time_ns()).batch() for place in range(65)]
+    flood = Ticket(cast.team.id, wire.encode(request(*beats)), "gzip", time.time_ns())
+    assert written([ticket(cast.team.id, "a"), flood, ticket(cast.other_team.id, "b")]) == [200, 413, 200]
+    assert transactions == [3, 1, 1, 1]
+    assert set(Run.objects.values_list("key", flat=True)) == {"a", "b"}
+
+
 def test_one_that_cannot_be_read_does_not_fail_those_beside_it(cast: Cast, transactions: list[int]) -> None:
     broken = Ticket(cast.team.id, b"no gzip", "gzip", time.time_ns())
     assert written([ticket(cast.team.id, "a"), broken, ticket(cast.team.id, "b")]) == [200, 422, 200]

@@ -80,6 +80,22 @@ def test_512_workers_begin_with_as_few_statements_as_two(cast: Cast, start: int)
     assert WorkerRound.objects.filter(round__run=run).count() == 512
 
 
+def test_many_runs_begin_with_as_few_statements_as_two(cast: Cast, start: int) -> None:
+    spent = []
+    for count, project in ((2, "few"), (64, "many")):
+        members = [
+            Recorder(project=project, run=f"run-{place}", began_ns=start).phase(
+                "encode", start, start + SECOND, worker="site-a"
+            )
+            for place in range(count)
+        ]
+        spent.append(cost(cast, [member.batch() for member in members])[0])
+        assert Run.objects.filter(project=project).count() == count
+        assert Worker.objects.filter(run__project=project).count() == 2 * count
+        assert set(Stream.objects.filter(run__project=project).values_list("index", "attempt")) == {(0, 0)}
+    assert spent[1] <= spent[0] + BY_THE_CLOCK
+
+
 def test_many_hosts_whose_requests_wait_together_cost_no_more_than_few(cast: Cast, start: int) -> None:
     few, _ = cost(cast, steady_round(crew(16, "small", start), 0, start), to_a_request=8)
     many, _ = cost(cast, steady_round(crew(96, "large", start), 0, start), to_a_request=8)
@@ -233,5 +249,5 @@ def test_a_key_that_another_process_has_just_made_is_not_made_again(cast: Cast, 
     (member,) = crew(1, "run", start)
     arrivals = make_job(cast.team.id, member.batch()).arrivals
     key = (cast.team.id, "digits", "run")
-    assert [attempts.make(key, arrivals) for _ in range(2)] == [[], []]
+    assert [attempts.make({key: arrivals}) for _ in range(2)] == [set(), set()]
     assert (Run.objects.count(), Worker.objects.count(), Stream.objects.count()) == (1, 1, 1)
