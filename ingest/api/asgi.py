@@ -5,6 +5,7 @@ import hashlib
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
@@ -18,6 +19,7 @@ from ingest.api.reading import Body, GoneError
 from ingest.api.tellers import Tellers
 from ingest.api.writers import MAX_WAITING, THREADS, Ticket, Writers
 from ingest.store.arrivals import Fault
+from ingest.store.telemetry import Outcome
 from roundwatch import wire
 
 MOST_READING = 512
@@ -83,7 +85,7 @@ class Door:
         encoding = headers.get(b"content-encoding", b"").decode("latin-1").strip().lower()
         ticket = Ticket(token.team_id, content, encoding, arrived_ns)
         self._writers.put(ticket)
-        outcome = await asyncio.wrap_future(ticket.outcome)
+        outcome = await _outcome(ticket, body)
         if outcome.fault:
             raise outcome.fault
         return wire.Answer(results=outcome.results, t2_ns=arrived_ns, t3_ns=time.time_ns(), clock=self._clock)
@@ -116,6 +118,21 @@ class Door:
         if unread:
             await body.drain()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _outcome(ticket: Ticket, body: Body) -> Outcome:
+    """What became of it; raises GoneError where the client leaves first, whose request is then not begun any more."""
+    waiting = asyncio.wrap_future(ticket.outcome)
+    leaving = asyncio.ensure_future(body.left())
+    either: tuple[asyncio.Future[Any], ...] = (waiting, leaving)
+    try:
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if waiting.done():
+            return waiting.result()
+        raise GoneError
+    finally:
+        leaving.cancel()
+        waiting.cancel()
 
 
 app = Door()

@@ -50,6 +50,12 @@ class Body:
                 while not self.complete and dropped < wire.MAX_BODY_BYTES:
                     dropped += len(await self._part())
 
+    async def left(self) -> None:
+        """Return once the client has left; nothing of the body may be wanted any more."""
+        with contextlib.suppress(GoneError):
+            while True:
+                await self._part()
+
     async def _part(self) -> bytes:
         event = await self._receive()
         if event["type"] != "http.request":

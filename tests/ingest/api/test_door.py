@@ -19,11 +19,14 @@ from dashboard.teams.tokens import issue
 from ingest.api import auth
 from ingest.api.asgi import Door
 from ingest.models import Phase, Run, Token
+from ingest.store import run_keys
+from ingest.store.allowance import Allowance
 from roundwatch import wire
 from tests.cast import Cast
 from tests.ingest.api.serving import serving
 from tests.ingest.batches import SECOND, Recorder, request
 
+GZIP = {"Content-Encoding": "gzip"}
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -268,6 +271,45 @@ def test_slow_bodies_of_one_team_do_not_shut_out_another(cast: Cast, token: str)
         slow.close()  # and with its clients the team's share is given back
         eventually(lambda: not door._reading)
         assert post(url, token, body).status_code == 200
+
+
+def test_a_request_whose_client_left_is_not_begun(door: tuple[str, Door], token: str) -> None:
+    url, opened = door
+    body = wire.encode(request(recorded(run="left").batch()))
+    opened._writers._threads = 0  # nobody writes yet
+    with httpx.Client(timeout=0.3) as hasty, pytest.raises(httpx.ReadTimeout):
+        hasty.post(url + wire.PATH, content=body, headers={"Authorization": f"Bearer {token}"} | GZIP)
+    (waiting,) = opened._writers._waiting
+    eventually(waiting.outcome.cancelled)
+    opened._writers._threads = 1
+    assert post(url, token, wire.encode(request(recorded(run="stayed").batch()))).status_code == 200
+    assert Run.objects.get().key == "stayed"
+
+
+def test_a_request_that_begins_too_many_runs_is_refused_before_it_begins_any(
+    door: tuple[str, Door], token: str
+) -> None:
+    beats = [Recorder(project=f"project-{place}", began_ns=time.time_ns()).batch() for place in range(65)]
+    assert refusal(post(door[0], token, wire.encode(request(*beats)))) == (413, "too_many", "batches")
+    assert not Run.objects.exists()
+    assert post(door[0], token, wire.encode(request(*beats[:64]))).status_code == 200
+    assert post(door[0], token, wire.encode(request(*beats))).status_code == 200  # one is new
+    assert Run.objects.count() == 65
+
+
+def test_a_team_that_begins_too_many_runs_a_minute_is_told_when_to_come_again(
+    door: tuple[str, Door], token: str, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_keys, "_allowance", Allowance(2))
+    for run in ("a", "b"):
+        assert post(door[0], token, wire.encode(request(recorded(run=run).batch()))).status_code == 200
+    refused = post(door[0], token, wire.encode(request(recorded(run="c").batch())))
+    assert refusal(refused)[:2] == (429, "too_many_runs")
+    assert 1 < int(refused.headers["retry-after"]) <= 30
+    known, stranger = recorded(run="b", worker="late"), issue(cast.other_team, "agent", ["ingest"])
+    assert post(door[0], token, wire.encode(request(known.batch()))).status_code == 200
+    assert post(door[0], stranger, wire.encode(request(recorded(run="c").batch()))).status_code == 200
+    assert sorted(Run.objects.filter(team=cast.team).values_list("key", flat=True)) == ["a", "b"]
 
 
 def eventually(done: Callable[[], bool]) -> None:
