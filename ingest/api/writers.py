@@ -41,9 +41,7 @@ class Ticket:
 class Writers:
     """The queue and its threads, started by the first request. Threads may share it."""
 
-    def __init__(
-        self, tellers: Tellers, outage: Outage, *, threads: int = THREADS, most: int = MAX_WAITING
-    ) -> None:
+    def __init__(self, tellers: Tellers, outage: Outage, *, threads: int = THREADS, most: int = MAX_WAITING) -> None:
         """Prepare; `tellers` get the news of every transaction, `most` requests may wait.
 
         While the `outage` lasts, requests are sent away unread.

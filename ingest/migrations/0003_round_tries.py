@@ -4,20 +4,19 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('ingest', '0002_telemetry'),
+        ("ingest", "0002_telemetry"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='round',
-            name='tried_version',
+            model_name="round",
+            name="tried_version",
             field=models.BigIntegerField(default=-1),
         ),
         migrations.AddField(
-            model_name='round',
-            name='tries',
+            model_name="round",
+            name="tries",
             field=models.PositiveSmallIntegerField(default=0),
         ),
     ]
