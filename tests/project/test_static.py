@@ -163,14 +163,14 @@ def test_what_was_edited_gets_another_name_and_the_former_one_is_gone(quiet: Non
 
 
 @pytest.mark.parametrize("harm", [Path.unlink, lambda file: os.truncate(file, 0)], ids=["deleted", "emptied"])
-def test_a_harmed_file_is_mended_by_the_next_start(
-    quiet: None, tree: Path, tmp_path: Path, harm: Callable[[Path], None]
-) -> None:
-    static = prepare(tree, tmp_path / "data")
+def test_a_harmed_file_is_mended_by_the_next_start(tmp_path: Path, harm: Callable[[Path], None]) -> None:
+    static = tmp_path / "static"
+    assert collect(static)
     file = next(static.glob("live/js/main.*.js"))
     whole = file.read_bytes()
+    assert not collect(static)
     harm(file)
-    prepare(tree, tmp_path / "data")
+    assert collect(static)
     assert file.read_bytes() == whole
 
 
