@@ -19,6 +19,8 @@ from ingest.store.tell import by_run, tell_machines, tell_run
 
 _MOST_WAITING = 1_000
 _MOST_RECORDS = 200_000  # that the news which wait tell of; told at once, they fill a frame of some 6 MB
+# After telling rests for so many times as long as it took, so that on a busy server the live cadence falls first.
+_REST = 2.0
 # How often rounds that wait only for a worker to be heard are looked at again.
 _LOOK_EVERY_S = 0.2
 _log = logging.getLogger(__name__)
@@ -34,6 +36,7 @@ class Tellers:
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closing = False
+        self._rested_at = 0.0
         self._unclosed: dict[UUID, float] = {}
 
     def tell(self, news: Bulletin) -> None:
@@ -59,13 +62,17 @@ class Tellers:
     def _run(self) -> None:
         try:
             while (news := self._take()) is not None:
+                began = time.monotonic()
                 self._tell(news)
+                ended = time.monotonic()
+                self._rested_at = ended + _REST * (ended - began)
         finally:
             connection.close()
 
     def _take(self) -> Bulletin | None:
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closing)
+            self._changed.wait_for(lambda: self._closing, timeout=self._rested_at - time.monotonic())
             taken = list(self._waiting)
             self._waiting.clear()
             self._records = 0
