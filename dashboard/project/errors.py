@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
+from django.views.csrf import csrf_failure
 from django.views.decorators.csrf import csrf_exempt
 
 _WORDS = {
@@ -38,7 +39,9 @@ def no_such_path(request: HttpRequest) -> HttpResponse:
 
 def no_csrf_token(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Answer 403 to a form that was not ours, or is too old."""
-    return _answer(request, 403, "This form has expired, or your browser keeps no cookies. Go back and load it again.")
+    if for_programs(request.path):
+        return _answer(request, 403, "Show the session's CSRF token, or a bearer token.")
+    return csrf_failure(request, reason)  # our 403_csrf.html
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
