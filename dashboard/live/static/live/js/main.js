@@ -110,6 +110,9 @@ new Pointer(elements.plot, {
     const { facts } = phaseAt(point);
     actions.select(facts && { attempt: facts.attempt, id: facts.id, lane: facts.lane.index });
     elements.grid.focus({ preventScroll: true });
+    tooltip.hide();
+    // Where the panel stands below the lanes, what was asked for would open out of sight.
+    if (facts && elements.inspector.getBoundingClientRect().top >= innerHeight) elements.inspector.scrollIntoView();
   },
   open(point) {
     const { facts } = phaseAt(point);
