@@ -8,7 +8,6 @@ from ingest.api.examination import Examination
 from ingest.api.identity import stream_uid, wall_shift, who
 from ingest.api.numbers import SORTS, Numbers, numbers_of, records_in
 from ingest.api.tables import require_tables
-from ingest.api.texts import cleaned, name_fault
 from ingest.store.arrivals import Arrival, Fault, Job, Loss, Refused, Turn, Who
 from roundwatch import wire
 
@@ -33,7 +32,7 @@ def job(team_id: UUID, request: wire.Request, arrived_ns: int, size: int = 0) ->
         try:
             uid, owner = stream_uid(batch.stream), who(batch.identity, wall_shift(request, batch, arrived_ns))
         except Fault as fault:
-            refused.append(Refused(cleaned(batch.stream, _MAX_STREAM_CHARS), f"{fault.field}: {fault.message}"))
+            refused.append(Refused(wire.cleaned(batch.stream, _MAX_STREAM_CHARS), f"{fault.field}: {fault.message}"))
         else:
             taken.append(_arrival(batch, uid, owner, arrived_ns, f"batches[{index}]"))
     return Job(team_id, taken, arrived_ns, size, refused)
@@ -103,7 +102,7 @@ def _loss(exam: Examination, drop: wire.Drop) -> Loss:
         span=drop.span,
         count=min(max(drop.count, 0), LIMIT),
         what=drop.what if drop.what in _LOSSES else "any",
-        reason=cleaned(drop.reason, wire.MAX_NAME_CHARS),
+        reason=wire.cleaned(drop.reason, wire.MAX_NAME_CHARS),
         begin_ns=None if drop.from_ns is None else exam.sound_time(drop.from_ns),
         end_ns=None if drop.to_ns is None else exam.sound_time(drop.to_ns),
     )
@@ -118,7 +117,7 @@ def _open(exam: Examination, phase: wire.OpenPhase) -> dict[str, object] | None:
         and -1 <= phase.round <= records.MAX_ROUND
         and 0 <= phase.thread <= records.MAX_THREAD
         and -1 <= phase.parent < LIMIT
-        and name_fault(phase.name) is None
+        and wire.name_fault(phase.name) is None
     )
     if begin_ns is None or not fits:
         return None

@@ -8,7 +8,7 @@ import numpy as np
 
 from ingest.api.columns import Verdicts, first_use, row
 from ingest.api.numbers import Numbers
-from ingest.api.texts import json_text, name_fault, shown
+from ingest.api.texts import json_text, shown
 from ingest.store.arrivals import Ints, Mask, Reject
 from roundwatch import wire
 
@@ -46,7 +46,7 @@ class Examination:
 
     def __post_init__(self) -> None:
         """Judge the tables once."""
-        self.name_faults = [name_fault(name) for name in self.batch.names]
+        self.name_faults = [wire.name_fault(name) for name in self.batch.names]
         for value in self.batch.attrs:
             text, fault = json_text(value, wire.MAX_ATTRS_BYTES)
             self.attrs.append(text)

@@ -5,7 +5,6 @@ import string
 from uuid import UUID
 
 from ingest.api.columns import LIMIT
-from ingest.api.texts import cleaned, name_fault
 from ingest.store.arrivals import Fault, Who
 from roundwatch import wire
 
@@ -46,7 +45,7 @@ def who(identity: wire.Identity, shift_ns: int = 0) -> Who:
     required = ["machine"] if host_stream else ["project", "run", "worker", "role"]
     optional = ["host", "site", "group"] if host_stream else ["machine", "host", "site", "group"]
     for name in required + [name for name in optional if getattr(identity, name)]:
-        fault = name_fault(getattr(identity, name), _MAX_ROLE_CHARS if name == "role" else wire.MAX_NAME_CHARS)
+        fault = wire.name_fault(getattr(identity, name), _MAX_ROLE_CHARS if name == "role" else wire.MAX_NAME_CHARS)
         if fault:
             raise Fault(422, "identity", fault, f"identity.{name}")
     for name in ("rank", "local_rank", "world_size"):
@@ -59,7 +58,7 @@ def who(identity: wire.Identity, shift_ns: int = 0) -> Who:
         run="" if host_stream else identity.run,
         run_found=identity.run_found,
         worker="" if host_stream else identity.worker,
-        role=cleaned(identity.role, _MAX_ROLE_CHARS),
+        role=wire.cleaned(identity.role, _MAX_ROLE_CHARS),
         rank=identity.rank,
         local_rank=identity.local_rank,
         world_size=identity.world_size,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ingest.api.columns import LIMIT
-from ingest.api.texts import cleaned, json_text, name_fault
+from ingest.api.texts import json_text
 from roundwatch import wire
 
 _ENDS = ("finished", "failed", "killed")
@@ -30,7 +30,7 @@ def checked(record: wire.Lifecycle) -> tuple[dict[str, Any], str | None]:
 def _reason(value: Any) -> str:
     if value is None:
         return ""
-    return cleaned(value if isinstance(value, str) else str(value), _MAX_REASON_CHARS)
+    return wire.cleaned(value if isinstance(value, str) else str(value), _MAX_REASON_CHARS)
 
 
 def _begin(data: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
@@ -47,7 +47,7 @@ def _begin(data: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
 
 
 def _name(value: Any) -> str | None:
-    return name_fault(value) if isinstance(value, str) else "not a text"
+    return wire.name_fault(value) if isinstance(value, str) else "not a text"
 
 
 def _json_object(value: Any) -> str | None:

@@ -4,7 +4,6 @@ import numpy as np
 
 from ingest.api.columns import LIMIT, Verdicts, first_use, integers, readings
 from ingest.api.examination import Examination
-from ingest.api.texts import name_fault
 from ingest.store.arrivals import EventRows, Ints, Mask, PhaseRows, RoundRows, SampleRows, SeriesKey
 from roundwatch import wire
 
@@ -142,6 +141,6 @@ def _no_host(exam: Examination, verdicts: Verdicts) -> None:
 
 
 def _metric_fault(metric: wire.Metric) -> str | None:
-    if metric.unit and (fault := name_fault(metric.unit, _MAX_UNIT_CHARS)):
+    if metric.unit and (fault := wire.name_fault(metric.unit, _MAX_UNIT_CHARS)):
         return fault
-    return name_fault(metric.name) or (None if metric.source in _SOURCES else "its source is unknown")
+    return wire.name_fault(metric.name) or (None if metric.source in _SOURCES else "its source is unknown")

@@ -1,4 +1,4 @@
-"""Which texts can be kept: Postgres holds no NUL, UTF-8 no lone surrogate, and every name has a length."""
+"""Which values from outside can be kept as JSON; the rule of names is the wire's, so that both ends share it."""
 
 import math
 from collections.abc import Mapping
@@ -7,32 +7,6 @@ from typing import Any
 import msgspec
 
 from roundwatch import wire
-
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-
-
-def storable(text: str) -> bool:
-    """Whether Postgres can hold the text."""
-    return "\0" not in text and (text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text))
-
-
-def cleaned(text: str, limit: int) -> str:
-    """The text with what cannot be stored replaced, cut to `limit` characters."""
-    text = text[:limit].replace("\0", _REPLACEMENT)
-    return text.encode("utf-8", "replace").decode() if text.isascii() else "".join(map(_sound, text))
-
-
-def _sound(char: str) -> str:
-    return _REPLACEMENT if "\ud800" <= char <= "\udfff" else char
-
-
-def name_fault(text: str, limit: int = wire.MAX_NAME_CHARS) -> str | None:
-    """Why a text is no name, or None where it is one."""
-    if not text:
-        return "a name is empty"
-    if len(text) > limit:
-        return f"a name is longer than {limit} characters"
-    return None if storable(text) else "a name holds a character that cannot be stored"
 
 
 def json_text(value: Any, limit: int) -> tuple[bytes | None, str | None]:
@@ -69,9 +43,9 @@ def _holds_nul(value: Any) -> bool:
 def shown(value: Any, limit: int = 500) -> Any:
     """A refused value in a form that can be stored beside the reason."""
     if isinstance(value, str):
-        return cleaned(value, limit)
+        return wire.cleaned(value, limit)
     if isinstance(value, Mapping):
-        return {cleaned(str(key), limit): shown(part, limit) for key, part in list(value.items())[:50]}
+        return {wire.cleaned(str(key), limit): shown(part, limit) for key, part in list(value.items())[:50]}
     if isinstance(value, list):
         return [shown(part, limit) for part in value[:50]]
     return (
