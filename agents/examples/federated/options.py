@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 
-TRAIN_SHARE = 0.45
+TRAIN_SHARE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
