@@ -15,10 +15,10 @@ ARGUMENTS = [
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
-    """A headless browser."""
+def chromium(*more: str) -> Iterator[Browser]:
+    """A headless browser, told `more` on its command line."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*ARGUMENTS, *more])
         try:
             yield browser
         finally:
