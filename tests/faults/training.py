@@ -14,22 +14,37 @@ WRITER = Path(__file__).with_name("writer.py")
 
 
 class Training:
-    """One writer with a spool of its own, hence a shipper of its own."""
+    """One writer with a spool of its own, hence a shipper of its own, unless it is given another's.
+
+    `url` is where it sends (the product's own address unless given), `environment` adds to what it is told.
+    """
 
     def __init__(
-        self, product: Product, folder: Path, run_id: str, *, threads: int = 1, pause_s: float = 0.005
+        self,
+        product: Product,
+        folder: Path,
+        run_id: str,
+        *,
+        threads: int = 1,
+        pause_s: float = 0.005,
+        url: str = "",
+        spool: Path | None = None,
+        everything: bool = False,
+        environment: dict[str, str] | None = None,
     ) -> None:
         self.product, self.run_id = product, run_id
-        self.oracle, self.spool = folder / "oracle", folder / "spool"
-        env = {
+        self.oracle, self.spool = folder / "oracle", spool or folder / "spool"
+        self.environment = {
             **os.environ,
-            "ROUNDWATCH_URL": product.url,
+            "ROUNDWATCH_URL": url or product.url,
             "ROUNDWATCH_TOKEN": product.ready["token"],
             "ROUNDWATCH_SPOOL": str(self.spool),
+            **(environment or {}),
         }
         command = [sys.executable, str(WRITER), "--run-id", run_id, "--worker", "w", "--oracle", str(self.oracle)]
         command += ["--threads", str(threads), "--pause-s", str(pause_s)]
-        self.process = subprocess.Popen(command, env=env)
+        command += ["--everything"] if everything else []
+        self.process = subprocess.Popen(command, env=self.environment)
 
     def lines(self) -> int:
         return self.oracle.read_bytes().count(b"\n") if self.oracle.exists() else 0

@@ -1,6 +1,8 @@
 """A training process whose every returned call stands in an oracle file: what Postgres must hold afterwards.
 
-Each thread writes one line per returned call with plain os.write: what the kernel took survives SIGKILL.
+Each thread writes one line per returned call with plain os.write: what the kernel took survives SIGKILL. Phases are in
+the oracle file itself, rounds in `<oracle>.rounds`; with --everything events are in `<oracle>.events` and numbers given
+to `log` in `<oracle>.samples`.
 """
 
 import argparse
@@ -12,13 +14,34 @@ from pathlib import Path
 import roundwatch
 
 
-def record(run: roundwatch.Run, thread: int, oracle: int, stop: threading.Event, pause_s: float) -> None:
+class Ledger:
+    """The files of returned calls."""
+
+    def __init__(self, oracle: Path) -> None:
+        self._files = {sort: _opened(oracle, sort) for sort in ("", ".rounds", ".events", ".samples")}
+
+    def note(self, sort: str, *numbers: int) -> None:
+        os.write(self._files[sort], " ".join(map(str, numbers)).encode() + b"\n")
+
+
+def _opened(oracle: Path, sort: str) -> int:
+    return os.open(oracle.with_name(oracle.name + sort), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+
+
+def record(
+    run: roundwatch.Run, thread: int, ledger: Ledger, stop: threading.Event, pause_s: float, everything: bool
+) -> None:
     """Phases numbered from 0 on this thread until stopped; a line `thread number` after each that has ended."""
     number = 0
     while not stop.is_set():
         with run.phase("train", thread=thread, i=number):
             time.sleep(pause_s)
-        os.write(oracle, f"{thread} {number}\n".encode())
+        ledger.note("", thread, number)
+        if everything:
+            run.event("mark", thread=thread, i=number)
+            ledger.note(".events", thread, number)
+            run.log({f"count-{thread}": number})
+            ledger.note(".samples", thread, number)
         number += 1
 
 
@@ -30,12 +53,15 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--pause-s", type=float, default=0.005)
     parser.add_argument("--rounds", type=int, default=1200, help="of half a second each")
+    parser.add_argument("--everything", action="store_true")
     options = parser.parse_args()
-    oracle = os.open(options.oracle, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+    ledger = Ledger(options.oracle)
     run = roundwatch.init("faults", run_id=options.run_id, worker=options.worker)
     stop = threading.Event()
     threads = [
-        threading.Thread(target=record, args=(run, number, oracle, stop, options.pause_s), daemon=True)
+        threading.Thread(
+            target=record, args=(run, number, ledger, stop, options.pause_s, options.everything), daemon=True
+        )
         for number in range(options.threads)
     ]
     for thread in threads:
@@ -43,6 +69,7 @@ def main() -> None:
     for index in range(options.rounds):
         with run.round(index):
             time.sleep(0.5)
+        ledger.note(".rounds", index)
     stop.set()
     for thread in threads:
         thread.join()

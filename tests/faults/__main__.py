@@ -1,0 +1,45 @@
+"""`python -m tests.faults`: draws faults for some minutes, and ends with 1 at the first broken invariant."""
+
+import argparse
+import secrets
+import sys
+import traceback
+
+from tests.faults.campaign import Campaign
+from tests.faults.catalogue import FAULTS
+from tests.faults.stage import staged
+
+
+def main() -> int:
+    """Returns 0 where no invariant was broken, 1 where one was, 2 for what cannot be asked."""
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1, help="which faults come when; the same seed, the same faults")
+    parser.add_argument("--random", action="store_true", help="any seed; it is printed")
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--only", metavar="TEXT", default="", help="faults whose name holds this text")
+    parser.add_argument("--list", action="store_true", help="print the names and end")
+    options = parser.parse_args()
+    names = [name for name in FAULTS if options.only in name]
+    if options.list or not names:
+        print("\n".join(FAULTS))
+        return 0 if options.list else 2
+    seed = secrets.randbits(32) if options.random else options.seed
+    print(f"seed {seed}, {len(names)} faults, {options.minutes:g} minutes", flush=True)
+    campaign: Campaign | None = None
+    try:
+        with staged(seed=seed, keep=True) as stage:
+            campaign = Campaign(stage, names, seed)
+            campaign.run(options.minutes * 60)
+    except AssertionError:
+        traceback.print_exc()
+        told = "" if campaign is None else f" {campaign.count} of seed {seed}, {campaign.name!r}"
+        print(f"BROKEN at fault{told}: python -m tests.faults --seed {seed} --minutes {options.minutes:g}", flush=True)
+        return 1
+    finally:
+        if campaign is not None:
+            print(campaign.table(), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
