@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -13,18 +12,21 @@ from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Sco
 from ingest.api import auth
 from ingest.api.answers import send_answer, send_fault
 from ingest.api.auth import TokenInfo
+from ingest.api.gate import MOST_READING, Gate
 from ingest.api.lookups import Lookups
-from ingest.api.outage import Outage
+from ingest.api.outage import DOWN, Outage
 from ingest.api.reading import Body, GoneError
 from ingest.api.tellers import Tellers
-from ingest.api.writers import MAX_WAITING, THREADS, Ticket, Writers
+from ingest.api.waiting import MAX_WAITING, Ticket
+from ingest.api.writers import THREADS, Writers
 from ingest.store.arrivals import Fault
 from ingest.store.telemetry import Outcome
 from roundwatch import wire
 
-MOST_READING = 512
-_BUSY = Fault(503, "busy", "The server is busy; try again in a second.")
-_TOO_MANY = Fault(429, "too_many", "Too many requests of this team are on their way; try again in a second.")
+# How often who waits for a commit looks whether the database still speaks.
+_LOOK_EVERY_S = 0.5
+# Whoever is sent away and comes back at once waits this long for the answer: its loop shall not keep the server busy.
+_HELD_BACK_S = 0.25
 
 
 def clock_name() -> str:
@@ -46,13 +48,12 @@ class Door:
         seconds: float = wire.MAX_BODY_SECONDS,
     ) -> None:
         """Prepare: `threads` write, `most_waiting` requests wait, `most_reading` are read, each for `seconds`."""
-        outage = Outage()
+        self._outage = Outage()
         self._tellers = Tellers()
-        self._writers = Writers(self._tellers, outage, threads=threads, most=most_waiting)
-        self._lookups = Lookups(outage)
+        self._writers = Writers(self._tellers, self._outage, threads=threads, most=most_waiting)
+        self._lookups = Lookups(self._outage)
         self._seconds = seconds
-        self._most_reading = most_reading
-        self._reading: Counter[UUID] = Counter()
+        self._gate = Gate(most_reading)
         self._clock = clock_name()
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
@@ -85,24 +86,19 @@ class Door:
         encoding = headers.get(b"content-encoding", b"").decode("latin-1").strip().lower()
         ticket = Ticket(token.team_id, content, encoding, arrived_ns)
         self._writers.put(ticket)
-        outcome = await _outcome(ticket, body)
+        outcome = await _outcome(ticket, body, self._outage)
         if outcome.fault:
             raise outcome.fault
         return wire.Answer(results=outcome.results, t2_ns=arrived_ns, t3_ns=time.time_ns(), clock=self._clock)
 
     async def _read(self, team_id: UUID, body: Body, headers: dict[bytes, bytes]) -> bytes:
-        # Half is a team's own: slow bodies of one shut nobody else out.
-        if self._reading.total() >= self._most_reading:
-            raise _BUSY
-        if self._reading[team_id] >= max(self._most_reading // 2, 1):
-            raise _TOO_MANY
-        self._reading[team_id] += 1
-        try:
-            return await body.read(headers, self._seconds)
-        finally:
-            self._reading[team_id] -= 1
-            if not self._reading[team_id]:
-                del self._reading[team_id]
+        with self._gate.passing(team_id) as took:
+            try:
+                self._writers.require_credit(team_id)
+            except Fault:
+                await asyncio.sleep(_HELD_BACK_S)
+                raise
+            return await body.read(headers, self._seconds, took)
 
     async def _authenticate(self, header: str) -> TokenInfo:
         digest = auth.digest_of(header)
@@ -120,13 +116,18 @@ class Door:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _outcome(ticket: Ticket, body: Body) -> Outcome:
-    """What became of it; raises GoneError where the client leaves first, whose request is then not begun any more."""
+async def _outcome(ticket: Ticket, body: Body, outage: Outage) -> Outcome:
+    """What became of it. What has not begun when this raises is not begun any more; what has may still be committed.
+
+    Raises GoneError where the client leaves first, Fault 503 where the database falls silent.
+    """
     waiting = asyncio.wrap_future(ticket.outcome)
     leaving = asyncio.ensure_future(body.left())
     either: tuple[asyncio.Future[Any], ...] = (waiting, leaving)
     try:
-        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        while not (await asyncio.wait(either, timeout=_LOOK_EVERY_S, return_when=asyncio.FIRST_COMPLETED))[0]:
+            if outage.silent:
+                raise DOWN
         if waiting.done():
             return waiting.result()
         raise GoneError

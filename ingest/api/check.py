@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from ingest.api import lifecycle, records
+from ingest.api.clocks import set_right
 from ingest.api.columns import LIMIT
 from ingest.api.examination import Examination
 from ingest.api.identity import stream_uid, wall_shift, who
@@ -34,6 +35,7 @@ def job(team_id: UUID, request: wire.Request, arrived_ns: int, size: int = 0) ->
         except Fault as fault:
             refused.append(Refused(wire.cleaned(batch.stream, _MAX_STREAM_CHARS), f"{fault.field}: {fault.message}"))
         else:
+            set_right(request, batch, arrived_ns)
             taken.append(_arrival(batch, uid, owner, arrived_ns, f"batches[{index}]"))
     return Job(team_id, taken, arrived_ns, size, refused)
 

@@ -11,6 +11,7 @@ from ingest.api.outage import DOWN, Outage
 from ingest.store.arrivals import Fault
 
 _MOST_WAITING = 64
+_LOOK_EVERY_S = 0.5
 _BUSY = Fault(503, "busy", "Too many tokens are being looked up; try again in a second.")
 
 
@@ -31,18 +32,24 @@ class Lookups:
         """
         if known := auth.remembered(digest):
             return known.token
-        if self._outage.lasts:
+        if self._outage.lasts or self._outage.silent:
             return _last_found(digest, DOWN)
         if digest not in self._asked:
             if len(self._asked) >= _MOST_WAITING:
                 return _last_found(digest, _BUSY)
             self._ask(digest)
-        # Who leaves must not take the answer away from the others.
-        return await asyncio.shield(self._asked[digest])
+        return await self._wait_for(digest, self._asked[digest])
 
     def close(self) -> None:
         """Wait for what is being looked up."""
         self._thread.shutdown()
+
+    async def _wait_for(self, digest: bytes, task: asyncio.Task[TokenInfo | None]) -> TokenInfo | None:
+        # Neither who leaves nor who gives up takes the answer away from the others.
+        while not (await asyncio.wait([task], timeout=_LOOK_EVERY_S))[0]:
+            if self._outage.silent:
+                return _last_found(digest, DOWN)
+        return task.result()
 
     def _ask(self, digest: bytes) -> None:
         def done(task: asyncio.Task[TokenInfo | None]) -> None:
@@ -63,7 +70,8 @@ class Lookups:
         if self._outage.lasts:
             raise DatabaseError  # the one before this found out
         try:
-            return auth.look_up(digest)
+            with self._outage.asking():
+                return auth.look_up(digest)
         except DatabaseError:
             self._outage.begin()
             raise

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 
 from asgiref.typing import ASGIReceiveCallable
 
@@ -24,8 +25,11 @@ class Body:
         self._receive = receive
         self.complete = False
 
-    async def read(self, headers: dict[bytes, bytes], seconds: float) -> bytes:
-        """The whole body. Raises Fault 413 (at once where Content-Length says so), Fault 408, or GoneError."""
+    async def read(self, headers: dict[bytes, bytes], seconds: float, took: Callable[[int], None]) -> bytes:
+        """The whole body; `took` is told of every part's bytes.
+
+        Raises Fault 413 (at once where Content-Length says so), Fault 408, GoneError, or what `took` raises.
+        """
         declared = headers.get(b"content-length", b"0")
         if declared.isdigit() and int(declared[:20]) > wire.MAX_COMPRESSED_BYTES:
             self.complete = True  # nothing of it is wanted
@@ -36,6 +40,7 @@ class Body:
                 while not self.complete:
                     parts.append(await self._part())
                     size += len(parts[-1])
+                    took(len(parts[-1]))
                     if size > wire.MAX_COMPRESSED_BYTES:
                         raise _TOO_LARGE
         except TimeoutError:

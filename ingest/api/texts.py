@@ -1,12 +1,15 @@
 """Which values from outside can be kept as JSON; the rule of names is the wire's, so that both ends share it."""
 
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from roundwatch import wire
+
+_LARGEST = int(sys.float_info.max)
 
 
 def json_text(value: Any, limit: int) -> tuple[bytes | None, str | None]:
@@ -24,9 +27,11 @@ def json_text(value: Any, limit: int) -> tuple[bytes | None, str | None]:
 
 
 def finite(value: Any) -> Any:
-    """The value with the texts nan, inf and -inf for the numbers that JSON, and so Postgres, has no form for."""
+    """The value with the texts nan, inf and -inf for the numbers that no float is, and JSON often has no form for."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        return "inf" if value > 0 else "-inf"
     if isinstance(value, dict):
         return {key: finite(part) for key, part in value.items()}
     return [finite(part) for part in value] if isinstance(value, list) else value

@@ -2,10 +2,9 @@
 
 import logging
 import threading
-from collections import Counter, deque
+import time
+from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
@@ -13,29 +12,14 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from ingest.api.decode import job
 from ingest.api.outage import DOWN, Outage
 from ingest.api.tellers import Tellers
+from ingest.api.waiting import BUSY, MAX_WAITING, Ticket, Waiting
 from ingest.store import telemetry
 from ingest.store.arrivals import Fault, Job
 from ingest.store.telemetry import Outcome
 
 THREADS = 3
-MAX_WAITING = 256
-MAX_WAITING_BYTES = 64 << 20
-_MAX_TOGETHER = 64
-_MAX_TOGETHER_BYTES = 1 << 20
 _MAX_TOGETHER_INFLATED = 16 << 20
-_BUSY = Fault(503, "busy", "The server is busy; try again in a second.")
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Ticket:
-    """A request that waits to be written; `outcome` is set once it is committed or refused."""
-
-    team_id: UUID
-    body: bytes
-    encoding: str
-    arrived_ns: int
-    outcome: Future[Outcome] = field(default_factory=Future)
 
 
 class Writers:
@@ -46,10 +30,8 @@ class Writers:
 
         While the `outage` lasts, requests are sent away unread.
         """
-        self._tellers, self._outage, self._threads, self._most = tellers, outage, threads, most
-        self._waiting: deque[Ticket] = deque()
-        self._bytes = 0
-        self._of_team: Counter[UUID] = Counter()
+        self._tellers, self._outage, self._threads = tellers, outage, threads
+        self._waiting = Waiting(most)
         # How many threads are writing something of a team; one is always left to the others.
         self._writing: Counter[UUID] = Counter()
         self._most_writing = max(threads - 1, 1)
@@ -57,16 +39,18 @@ class Writers:
         self._running: list[threading.Thread] = []
         self._closing = False
 
-    def put(self, ticket: Ticket) -> None:
-        """Queue a request. Raises Fault 503 when the queue is full, 429 when the team's half of it is."""
+    def require_credit(self, team_id: UUID) -> None:
+        """Raise Fault 429 while too much of what the team sends is refused: nothing of it is to be read then."""
         with self._changed:
-            if self._closing or len(self._waiting) >= self._most or self._bytes + len(ticket.body) > MAX_WAITING_BYTES:
-                raise _BUSY
-            if self._of_team[ticket.team_id] >= max(self._most // 2, 1):
-                raise Fault(429, "too_many", "Too many requests of this team wait; try again in a second.")
-            self._waiting.append(ticket)
-            self._bytes += len(ticket.body)
-            self._of_team[ticket.team_id] += 1
+            self._waiting.require_credit(team_id)
+
+    def put(self, ticket: Ticket) -> None:
+        """Queue a request. Raises Fault 503 when the queue is full or the database silent, 429 as the queue does."""
+        self._outage.require_answers()
+        with self._changed:
+            if self._closing:
+                raise BUSY
+            self._waiting.put(ticket)
             self.start(self._threads)
             self._changed.notify()
 
@@ -77,9 +61,7 @@ class Writers:
             self._changed.notify_all()
         for thread in self._running:
             thread.join()
-        for ticket in self._waiting:  # without threads nobody took them
-            if ticket.outcome.set_running_or_notify_cancel():
-                ticket.outcome.set_result(Outcome(fault=_BUSY))
+        self._waiting.send_away(BUSY)  # without threads nobody took them
 
     def start(self, threads: int) -> None:
         """Let that many threads write, where fewer do."""
@@ -99,41 +81,26 @@ class Writers:
             connection.close()
 
     def _take(self) -> list[Ticket] | None:
-        """What waits, up to a transaction's worth; blocks while nothing may be taken, None when it is time to end."""
+        """What to write next; blocks while nothing may be taken, None when it is time to end."""
         with self._changed:
-            self._changed.wait_for(lambda: any(map(self._free, self._waiting)) or (self._closing and not self._waiting))
+            self._changed.wait_for(
+                lambda: any(map(self._free, self._waiting.teams())) or (self._closing and not self._waiting)
+            )
             if not self._waiting:
                 return None
-            taken, size = self._pick()
-            self._bytes -= size
-            self._of_team.subtract(ticket.team_id for ticket in taken)
-            self._of_team += Counter()  # drops teams that wait no more
-            # A client that left meanwhile has cancelled; it will send again.
-            running = [ticket for ticket in taken if ticket.outcome.set_running_or_notify_cancel()]
-            self._writing.update({ticket.team_id for ticket in running})
-            return running
+            taken = self._waiting.take(self._free)
+            self._writing.update({ticket.team_id for ticket in taken})
+            return taken
 
-    def _free(self, ticket: Ticket) -> bool:
-        return self._writing[ticket.team_id] < self._most_writing
-
-    def _pick(self) -> tuple[list[Ticket], int]:
-        """The oldest tickets of teams that may be written, taken out of the queue, and their size."""
-        taken: list[Ticket] = []
-        kept: deque[Ticket] = deque()
-        size = 0
-        for ticket in self._waiting:
-            if len(taken) < _MAX_TOGETHER and size < _MAX_TOGETHER_BYTES and self._free(ticket):
-                taken.append(ticket)
-                size += len(ticket.body)
-            else:
-                kept.append(ticket)
-        self._waiting = kept
-        return taken, size
+    def _free(self, team_id: UUID) -> bool:
+        return self._writing[team_id] < self._most_writing
 
     def _done(self, tickets: Sequence[Ticket]) -> None:
         with self._changed:
             self._writing.subtract({ticket.team_id for ticket in tickets})
-            self._writing += Counter()
+            self._writing += Counter()  # drops teams of whom nothing is written
+            for ticket in tickets:
+                self._waiting.settle(ticket, refused=_in_vain(ticket))
             self._changed.notify_all()
 
     def _write(self, tickets: Sequence[Ticket]) -> None:
@@ -162,8 +129,10 @@ class Writers:
 
     def _store(self, readable: Sequence[tuple[Ticket, Job]], *, final: bool) -> bool:
         """Write together; returns False, unless `final`, when the database refused and each is to be tried alone."""
+        began = time.monotonic()
         try:
-            written = telemetry.write([work for _, work in readable])
+            with self._outage.asking():
+                written = telemetry.write([work for _, work in readable])
         except Exception as error:  # noqa: BLE001 - a writer must outlive whatever it is given
             # The connection may be what is broken; the next try gets another.
             connection.close()
@@ -173,6 +142,8 @@ class Writers:
                     self._outage.begin()
                 readable[0][0].outcome.set_result(Outcome(fault=fault))
             return final
+        finally:
+            _share_out(time.monotonic() - began, readable)
         for (ticket, _), outcome in zip(readable, written.outcomes, strict=True):
             ticket.outcome.set_result(outcome)
         self._tellers.tell(written.news)
@@ -181,6 +152,7 @@ class Writers:
 
 def _read(ticket: Ticket) -> Job | None:
     """The ticket's work, or None where it cannot be read and has been answered so."""
+    began = time.thread_time()
     try:
         return job(ticket.team_id, ticket.body, ticket.encoding, ticket.arrived_ns)
     except Fault as fault:
@@ -188,7 +160,22 @@ def _read(ticket: Ticket) -> Job | None:
     except Exception:  # noqa: BLE001 - whatever a hostile body has found, its neighbours are written
         _log.exception("A request could not be read.")
         ticket.outcome.set_result(Outcome(fault=Fault(422, "unreadable", "The request cannot be read.")))
+    finally:
+        ticket.spent_s += time.thread_time() - began
     return None
+
+
+def _share_out(seconds: float, written: Sequence[tuple[Ticket, Job]]) -> None:
+    """Divide what a transaction took among its requests, by their size."""
+    total = sum(work.size + 1 for _, work in written)
+    for ticket, work in written:
+        ticket.spent_s += seconds * (work.size + 1) / total
+
+
+def _in_vain(ticket: Ticket) -> bool:
+    """Whether it was refused for what it holds."""
+    fault = ticket.outcome.result().fault if ticket.outcome.done() else None
+    return fault is not None and fault.status in {413, 422}
 
 
 def _fault_of(error: Exception) -> Fault:

@@ -263,13 +263,13 @@ def test_slow_bodies_of_one_team_do_not_shut_out_another(cast: Cast, token: str)
         for _ in range(2):
             connected = slow.enter_context(socket.create_connection((str(parts.hostname), int(parts.port or 0))))
             connected.sendall(head_of(token, "Content-Length: 100").encode() + b"only this")
-        eventually(lambda: door._reading.total() == 2)
+        eventually(lambda: len(door._gate) == 2)
         refused = post(url, token, body)
         assert refusal(refused)[:2] == (429, "too_many")
         assert refused.headers["retry-after"] == "1"
         assert post(url, stranger, body).status_code == 200
         slow.close()  # and with its clients the team's share is given back
-        eventually(lambda: not door._reading)
+        eventually(lambda: not len(door._gate))
         assert post(url, token, body).status_code == 200
 
 
@@ -279,7 +279,7 @@ def test_a_request_whose_client_left_is_not_begun(door: tuple[str, Door], token:
     opened._writers._threads = 0  # nobody writes yet
     with httpx.Client(timeout=0.3) as hasty, pytest.raises(httpx.ReadTimeout):
         hasty.post(url + wire.PATH, content=body, headers={"Authorization": f"Bearer {token}"} | GZIP)
-    (waiting,) = opened._writers._waiting
+    ((waiting,),) = opened._writers._waiting._queues.values()
     eventually(waiting.outcome.cancelled)
     opened._writers._threads = 1
     assert post(url, token, wire.encode(request(recorded(run="stayed").batch()))).status_code == 200

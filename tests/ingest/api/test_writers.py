@@ -9,7 +9,8 @@ from django.db import OperationalError, connection
 
 from ingest.api.outage import Outage
 from ingest.api.tellers import Tellers
-from ingest.api.writers import Ticket, Writers
+from ingest.api.waiting import Ticket
+from ingest.api.writers import Writers
 from ingest.models import Run
 from ingest.store import telemetry
 from roundwatch import wire

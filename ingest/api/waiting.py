@@ -1,0 +1,154 @@
+"""The bounded queue in front of the writers: what waits, of whom, and what is taken next."""
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from ingest.api.debts import Debts
+from ingest.api.shares import Shares
+from ingest.store.arrivals import Fault
+from ingest.store.telemetry import Outcome
+
+MAX_WAITING = 256
+MAX_WAITING_BYTES = 64 << 20
+_MAX_TOGETHER = 64
+_MAX_TOGETHER_BYTES = 1 << 20
+# Seconds of work that go into one transaction, by what requests are expected to take: of one team, and of several,
+# which then wait for one another.
+_MOST_ALONE_S = 0.2
+_MOST_MIXED_S = 0.05
+BUSY = Fault(503, "busy", "The server is busy; try again in a second.")
+_TOO_MANY = Fault(429, "too_many", "Too many requests of this team wait; try again in a second.")
+
+
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """A request that waits to be written; `outcome` is set once it is committed or refused.
+
+    `charged_s` are the seconds for which its team was charged when it was taken, `spent_s` those that it took.
+    """
+
+    team_id: UUID
+    body: bytes
+    encoding: str
+    arrived_ns: int
+    outcome: Future[Outcome] = field(default_factory=Future)
+    charged_s: float = 0.0
+    spent_s: float = 0.0
+
+    def refuse(self, fault: Fault) -> None:
+        """Answer with a refusal, unless its client has left."""
+        if self.outcome.set_running_or_notify_cancel():
+            self.outcome.set_result(Outcome(fault=fault))
+
+
+class Waiting:
+    """Requests by team, each team's in the order of their arrival. For one thread at a time."""
+
+    def __init__(self, most: int = MAX_WAITING, most_bytes: int = MAX_WAITING_BYTES) -> None:
+        """Prepare; so many requests and bytes may wait, of one team half as many."""
+        self._most, self._most_bytes = most, most_bytes
+        self._queues: dict[UUID, deque[Ticket]] = {}
+        self._bytes: Counter[UUID] = Counter()
+        self._shares = Shares()
+        self._debts = Debts()
+
+    def __len__(self) -> int:
+        """How many requests wait."""
+        return sum(map(len, self._queues.values()))
+
+    def teams(self) -> list[UUID]:
+        """Whose requests wait, those first who have waited longest in this queue."""
+        return list(self._queues)
+
+    def require_credit(self, team_id: UUID) -> None:
+        """Raise Fault 429 while too much of what the team sends is read in vain."""
+        self._debts.require_credit(team_id, time.monotonic())
+
+    def put(self, ticket: Ticket) -> None:
+        """Queue a request. Raises Fault 503 when the queue is full, 429 when the team's half of it is, or it owes."""
+        self.require_credit(ticket.team_id)
+        size = len(ticket.body)
+        if not self._room(size) and not self._displace(ticket.team_id, size):
+            raise BUSY
+        queue = self._queues.get(ticket.team_id, ())
+        if len(queue) >= max(self._most // 2, 1) or self._bytes[ticket.team_id] + size > self._most_bytes // 2:
+            raise _TOO_MANY
+        if not queue:
+            self._queues[ticket.team_id] = deque()
+            self._shares.join(ticket.team_id)
+        self._queues[ticket.team_id].append(ticket)
+        self._bytes[ticket.team_id] += size
+
+    def take(self, free: Callable[[UUID], bool]) -> list[Ticket]:
+        """Up to a transaction's worth of requests of the teams that are `free`, least served first."""
+        taken: list[Ticket] = []
+        size, seconds = 0, 0.0
+        while len(taken) < _MAX_TOGETHER and size < _MAX_TOGETHER_BYTES:
+            teams = [team_id for team_id in self._queues if free(team_id)]
+            if not teams:
+                break
+            team_id = self._shares.first(teams)
+            expected = self._shares.expected(team_id, len(self._queues[team_id][0].body))
+            alone = all(each.team_id == team_id for each in taken)
+            if taken and seconds + expected > (_MOST_ALONE_S if alone else _MOST_MIXED_S):
+                break
+            ticket = self._pop(team_id, newest=False)
+            size += len(ticket.body)
+            seconds += expected
+            self._shares.charge(team_id, expected)
+            ticket.charged_s = expected
+            taken.append(ticket)
+        return [ticket for ticket in taken if self._wanted(ticket)]
+
+    def settle(self, ticket: Ticket, *, refused: bool) -> None:
+        """What it took is known now; its team owes it where it was in vain."""
+        self._shares.settle(ticket.team_id, len(ticket.body), ticket.charged_s, ticket.spent_s)
+        if refused:
+            self._debts.owe(ticket.team_id, ticket.spent_s, time.monotonic())
+
+    def send_away(self, fault: Fault) -> None:
+        """Refuse all that waits."""
+        for team_id in self.teams():
+            while team_id in self._queues:
+                self._pop(team_id, newest=False).refuse(fault)
+
+    def _wanted(self, ticket: Ticket) -> bool:
+        """Whether to go on with it: its client has not left, for it will send again, and its team has credit."""
+        try:
+            self.require_credit(ticket.team_id)
+        except Fault as fault:
+            ticket.refuse(fault)
+        else:
+            if ticket.outcome.set_running_or_notify_cancel():
+                return True
+        self._shares.charge(ticket.team_id, -ticket.charged_s)
+        return False
+
+    def _room(self, size: int) -> bool:
+        return len(self) < self._most and self._bytes.total() + size <= self._most_bytes
+
+    def _displace(self, team_id: UUID, size: int) -> bool:
+        """Send the newest away of whoever fills more of the queue than the newcomer would, until there is room."""
+        while not self._room(size):
+            fullest = max(self._queues, key=self._filled, default=None)
+            if fullest is None or self._filled(fullest) <= self._filled(team_id, 1, size):
+                return False
+            self._pop(fullest, newest=True).refuse(_TOO_MANY)
+        return True
+
+    def _filled(self, team_id: UUID, more: int = 0, more_bytes: int = 0) -> float:
+        """Which part of the queue the team fills, by number or by bytes, with so much more."""
+        count, size = len(self._queues.get(team_id, ())) + more, self._bytes[team_id] + more_bytes
+        return max(count / self._most, size / self._most_bytes)
+
+    def _pop(self, team_id: UUID, *, newest: bool) -> Ticket:
+        queue = self._queues[team_id]
+        ticket = queue.pop() if newest else queue.popleft()
+        self._bytes[team_id] -= len(ticket.body)
+        if not queue:
+            del self._queues[team_id], self._bytes[team_id]
+        return ticket
