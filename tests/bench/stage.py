@@ -9,25 +9,38 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import redis
+
 from dashboard.project.embedded import Servers
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+_WORKER = ("-m", "celery", "-A", "dashboard.project", "worker", "--concurrency", "2")
+_TASKS = {
+    "worker": (*_WORKER, "--without-gossip", "--without-mingle", "--loglevel", "WARNING"),
+    "watcher": ("manage.py", "watch"),
+}
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Where the web server and Postgres answer, and a token that may ingest."""
+    """Where the web server, Postgres and Redis answer, a token that may ingest, and the process ids of the parts."""
 
     url: str
     database_url: str
     token: str
+    redis_url: str = ""
+    parts: Mapping[str, int] = field(default_factory=dict)
 
 
 @contextlib.contextmanager
-def stage() -> Iterator[Stage]:
-    """The product, started; all of it has ended, and its folder is gone, when the block ends."""
+def stage(*, tasks: bool = False) -> Iterator[Stage]:
+    """The product, with Celery's worker and the watcher if `tasks`; all of it has ended, and its folder is gone, when
+    the block ends.
+    """
     # Directly under /tmp: a socket's path may have only 107 bytes.
     root = Path(tempfile.mkdtemp(prefix="roundwatch-bench-", dir="/tmp"))
     root.chmod(0o711)  # as root, Postgres runs as another user and must reach it
@@ -35,8 +48,14 @@ def stage() -> Iterator[Stage]:
     try:
         servers.start()
         token = _prepare(servers, root)
-        with _web(root / "web.log") as url:
-            yield Stage(url, servers.data.database_url, token)
+        with contextlib.ExitStack() as stack:
+            url, web = stack.enter_context(_web(root / "web.log"))
+            parts = {"web": web, "postgres": int((servers.data.postgres / "postmaster.pid").read_text().split()[0])}
+            with redis.Redis.from_url(servers.data.redis_url) as client:
+                parts["valkey"] = client.info("server")["process_id"]
+            for name, arguments in _TASKS.items() if tasks else ():
+                parts[name] = stack.enter_context(_program(arguments, root / f"{name}.log"))
+            yield Stage(url, servers.data.database_url, token, servers.data.redis_url, parts)
     finally:
         servers.stop()
         shutil.rmtree(root, ignore_errors=True)
@@ -62,37 +81,41 @@ def _prepare(servers: Servers, root: Path) -> str:
 
     call_command("migrate", verbosity=0)
     token = issue(Team.objects.create(name="Bench", slug="bench"), "bench", ["ingest"])
-    connection.close_pool()
+    connection.close_pool()  # type: ignore[attr-defined]  # Postgres' has one
     return token
 
 
 @contextlib.contextmanager
-def _web(log: Path) -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as listening, log.open("wb") as output:
-        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+def _web(log: Path) -> Iterator[tuple[str, int]]:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url, fd = f"http://127.0.0.1:{listening.getsockname()[1]}", listening.fileno()
+        os.environ["ROUNDWATCH_PUBLIC_URL"] = url
+        with _program(("-m", "dashboard.project.serve", "--fd", str(fd)), log, fd) as pid:
+            _wait_until_ready(url, pid, log)
+            yield url, pid
+
+
+@contextlib.contextmanager
+def _program(arguments: tuple[str, ...], log: Path, *fds: int) -> Iterator[int]:
+    """A Python program of the repository, by its process id; it has ended when the block ends."""
+    with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "dashboard.project.serve", "--fd", str(listening.fileno())],
-            cwd=Path(__file__).resolve().parents[2],
-            env={**os.environ, "ROUNDWATCH_PUBLIC_URL": url},
-            pass_fds=[listening.fileno()],
-            stdout=output,
-            stderr=output,
+            [sys.executable, *arguments], cwd=REPOSITORY, pass_fds=fds, stdout=output, stderr=output
         )
-        try:
-            _wait_until_ready(url, process, log)
-            yield url
-        finally:
-            process.terminate()
-            process.wait(30)
+    try:
+        yield process.pid
+    finally:
+        process.terminate()
+        process.wait(30)
 
 
-def _wait_until_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def _wait_until_ready(url: str, pid: int, log: Path) -> None:
     deadline = time.monotonic() + 30
     while True:
         try:
             urllib.request.urlopen(f"{url}/readyz", timeout=30).close()
         except OSError:
-            if process.poll() is not None or time.monotonic() > deadline:
+            if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) or time.monotonic() > deadline:
                 raise SystemExit(f"the web server does not answer:\n{log.read_text()}") from None
             time.sleep(0.05)
         else:
