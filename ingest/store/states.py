@@ -84,7 +84,7 @@ def hear(heard: Sequence[Heard], now: dt.datetime) -> list[Change]:
             turned = _next_state(state, word)
             if turned != state:
                 changed.setdefault(run_id, []).append(worker_id)
-            elif not word.alive or (clock is not None and last_seen > now - _SEEN_EVERY):
+            elif not word.alive or (clock is not None and now - _SEEN_EVERY < last_seen <= now + _SEEN_EVERY):
                 continue
             seen = now if word.alive else last_seen
             rows.append((worker_id, turned, word.reason, seen, word.offset_ns, word.error_ns))
@@ -129,6 +129,12 @@ def refresh_runs(run_ids: Iterable[UUID]) -> list[UUID]:
         return [run_id for (run_id,) in cursor.fetchall()]
 
 
+# What was seen in times to come was seen by a clock that has been set back since; its silence counts from now.
+_SET_BACK = """
+UPDATE ingest_worker SET last_seen = %(now)s WHERE id IN (
+    SELECT id FROM ingest_worker WHERE state IN ('running', 'stale') AND last_seen > %(ahead)s
+    ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)
+"""
 # A worker being heard at this moment is locked and passed over.
 _SWEEP = """
 UPDATE ingest_worker w SET state = v.state, state_reason = v.reason
@@ -150,8 +156,10 @@ RETURNING w.id, w.run_id
 def sweep(now: dt.datetime) -> list[Change]:
     """Turn workers unheard for 10 s stale and for 15 s lost, runs with them, and tell viewers. Returns what changed."""
     limits: dict[str, dt.datetime | str] = {"stale": now - STALE_AFTER, "lost": now - LOST_AFTER, "silent": _SILENT}
+    limits |= {"now": now, "ahead": now + STALE_AFTER}
     changed: dict[UUID, list[int]] = {}
     with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_SET_BACK, limits)
         cursor.execute(_SWEEP, limits)
         for worker_id, run_id in cursor.fetchall():
             changed.setdefault(run_id, []).append(worker_id)

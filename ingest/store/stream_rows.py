@@ -13,6 +13,8 @@ from ingest.models.multiranges import Range
 from ingest.store import ranges
 from ingest.store.arrivals import Arrival
 
+_AHEAD_NS = 60 * 10**9
+
 
 @dataclass(slots=True)
 class StreamRow:
@@ -48,7 +50,9 @@ class StreamRow:
         number = arrival.first + arrival.count - 1
         if arrival.alive:
             self.heard_at = now
-        if (number, arrival.open_at_ns) < (self.opens_number, self.opens_at_ns):
+        # What was seen in times to come was seen by a clock that has been set back since.
+        seen_ns = 0 if self.opens_at_ns > int(now.timestamp() * 1e9) + _AHEAD_NS else self.opens_at_ns
+        if (number, arrival.open_at_ns) < (self.opens_number, seen_ns):
             return False
         self.opens_number, self.opens_at_ns = number, arrival.open_at_ns
         self.offset_ns, self.error_ns = arrival.offset_ns, arrival.error_ns

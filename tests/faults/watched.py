@@ -120,10 +120,21 @@ class Watched:
         oracle.await_none(lambda: oracle.conserved(self.stage.database, "s.run_id = %s", self.run), 60)
         broken = oracle.explained(self.stage.database, self.run, self.ledger.rounds())
         assert not broken, f"{self.name}: " + "; ".join(broken)
+        self._assert_ended()
         for sort, calls in self.returned().items():
             for thread, (count, _) in oracle.stored(self.stage.database, self.run, sort).items():
                 surplus = count - calls.get(thread, 0)
                 assert 0 <= surplus <= 1, f"{self.name}: {surplus} more {sort or 'phases'} of thread {thread} stored"
+
+    def _assert_ended(self) -> None:
+        """What was open when a killed training died is said to be aborted, and the run to be lost."""
+        aborted = self.stage.database.one(
+            "SELECT count(*) FROM ingest_phase WHERE run_id = %s AND state <> 0", self.run
+        )
+        assert aborted <= THREADS, f"{self.name}: {aborted} phases did not end well"
+        question = "SELECT state FROM ingest_run WHERE id = %s"
+        state = "lost" if self.killed else "killed"
+        until(30, lambda: self.stage.database.one(question, self.run) == state, f"the run {self.name} is {state}")
 
     # --- rounds ------------------------------------------------------------------------------------------------------
 

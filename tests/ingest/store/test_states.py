@@ -49,6 +49,23 @@ def test_silence_turns_a_worker_stale_then_lost_and_a_word_brings_it_back(cast: 
     assert (Run.objects.get().state, Run.objects.get().ended_at) == ("running", None)
 
 
+def test_who_was_heard_in_times_to_come_is_lost_15_s_after_the_clock_was_set_back(cast: Cast, start: int) -> None:
+    deliver(cast.team.id, Recorder("w", began_ns=start).begin().batch())
+    Worker.objects.update(last_seen=timezone.now() + dt.timedelta(hours=1))
+    silent_for(0)
+    assert state_of("w")[0] == "running"
+    silent_for(16)
+    assert state_of("w")[0] == "lost"
+
+
+def test_a_word_after_the_clock_was_set_back_says_when_a_worker_was_seen(cast: Cast, start: int) -> None:
+    worker = Recorder("w", began_ns=start)
+    deliver(cast.team.id, worker.begin().batch())
+    Worker.objects.update(last_seen=timezone.now() + dt.timedelta(hours=1))
+    deliver(cast.team.id, worker.heartbeat(time.time_ns()))
+    assert Worker.objects.get().last_seen <= timezone.now()
+
+
 def test_a_run_is_as_alive_as_its_liveliest_worker(cast: Cast, start: int) -> None:
     first, second = Recorder("a", began_ns=start), Recorder("b", began_ns=start)
     deliver(cast.team.id, first.begin().batch(), second.begin().batch())
