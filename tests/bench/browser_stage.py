@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import Browser, Page
 
+from roundwatch import wire
 from tests.bench.stage import Stage, stage
 
 if TYPE_CHECKING:
@@ -97,6 +98,12 @@ class Watched:
         page = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}).new_page()
         page.goto(self.stage.url + login_links.make(self.user))
         return page
+
+    def send(self, *batches: wire.Batch) -> None:
+        """As an agent would, over HTTP."""
+        from tests.e2e.training import send
+
+        send(self.stage.url, self.stage.token, *batches)
 
     def address(self, run: "Run", query: str = "") -> str:
         """Where the run's live page is."""
