@@ -1,10 +1,13 @@
 """SIGKILL: of each process at a random moment, and at named points of its code."""
 
+import http.client
 import os
 import random
 import signal
 import time
+import urllib.request
 from collections.abc import Callable
+from contextlib import suppress
 
 from tests.e2e.product import alive, until
 from tests.faults.prober import Prober
@@ -12,6 +15,7 @@ from tests.faults.stage import Stage
 
 Times = dict[str, float]
 ARMED_S = 20.0
+SNAPSHOT = "web: while a snapshot is made"
 
 
 def training(stage: Stage, rng: random.Random) -> Times:
@@ -76,14 +80,12 @@ def valkey(stage: Stage, rng: random.Random) -> Times:
 
 def worker(stage: Stage, rng: random.Random) -> Times:
     """The worker with all its processes."""
-    one = stage.current(near=True)
     victims = stage.tree("worker")
     for victim in victims:
         os.kill(victim, signal.SIGKILL)
     killed = time.monotonic()
-    index = one.newest_round()
     stage.part("worker", other_than=victims[0])
-    return {"redone": max(one.await_all_judged(index - 1), one.await_judged_beyond(index)) - killed}
+    return {"redone": _redone(stage, killed)}
 
 
 def at_point(point: str, *, whom: str = "self") -> Callable[[Stage, random.Random], Times]:
@@ -91,26 +93,42 @@ def at_point(point: str, *, whom: str = "self") -> Callable[[Stage, random.Rando
     part = point.partition(":")[0]
 
     def fault(stage: Stage, rng: random.Random) -> Times:
-        one = stage.current(near=True)
         victim = stage.part(part)
         armed = stage.points / point
         draft = stage.folder / "armed"
         draft.write_text(whom)
         draft.rename(armed)
+        if point == SNAPSHOT:
+            _ask_for_snapshot(stage)
         until(ARMED_S, lambda: not armed.exists(), f"a process comes by {point!r}")
         killed = time.monotonic()
-        index = one.newest_round() - 1
         if part == "worker":
             if whom == "parent":
                 stage.part("worker", other_than=victim)
-            return {"redone": one.await_all_judged(index) - killed}
+            return {"redone": _redone(stage, killed)}
         until(10, lambda: not alive(victim), f"the {part} is gone")
         if part == "web":
             return {"2xx": _first_2xx(stage, killed, victim)}
         stage.part(part, other_than=victim)
-        return {"redone": one.await_all_judged(index) - killed}
+        return {"redone": _redone(stage, killed)}
 
     return fault
+
+
+def _ask_for_snapshot(stage: Stage) -> None:
+    """As a page does that is opened; the others have theirs."""
+    url = f"{stage.product.url}/runs/{stage.current(near=True).run}/live/snapshot"
+    with suppress(OSError, http.client.HTTPException):
+        urllib.request.urlopen(urllib.request.Request(url, headers={"Cookie": stage.cookie}), timeout=10).close()
+
+
+def _redone(stage: Stage, killed: float) -> float:
+    """Seconds until whatever had closed has been judged, and something that closed later."""
+    newest = {one: one.newest_round() for one in stage.running()}
+    return (
+        max(max(one.await_all_judged(index - 1), one.await_judged_beyond(index)) for one, index in newest.items())
+        - killed
+    )
 
 
 def _first_2xx(stage: Stage, killed: float, victim: int) -> float:

@@ -3,8 +3,10 @@
 import asyncio
 import contextlib
 import random
+import re
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,9 +14,18 @@ from websockets.exceptions import WebSocketException
 
 from tests.dashboard.live.watcher import Span, Watcher
 
-FIRST_WAIT_S, LONGEST_WAIT_S = 0.25, 8.0
-SILENCE_S = 5.0
+SCRIPT = Path(__file__).resolve().parents[2] / "dashboard/live/static/live/js/connection.js"
 LOAD_S = 10.0
+
+
+def constant(name: str) -> float:
+    """Seconds that the page's script says in milliseconds."""
+    found = re.search(rf"const {name} = (\d+);", SCRIPT.read_text())
+    assert found, f"{SCRIPT} has no {name}"
+    return int(found[1]) / 1000
+
+
+FIRST_WAIT_S, LONGEST_WAIT_S, SILENCE_S = map(constant, ("FIRST_WAIT_MS", "LONGEST_WAIT_MS", "SILENCE_MS"))
 
 
 def signed_in(login_url: str) -> str:
