@@ -7,6 +7,7 @@ import socket
 import uvicorn
 
 from dashboard.project import env
+from dashboard.project.heads import BoundedHeads
 
 
 def main() -> None:
@@ -17,6 +18,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.project.settings")
     config = uvicorn.Config(
         "dashboard.project.asgi:application",
+        http=BoundedHeads,
         lifespan="on",
         access_log=False,
         log_config=None,  # Django's LOGGING is the only one

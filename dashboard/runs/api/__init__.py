@@ -4,11 +4,13 @@ from typing import Any
 
 from django.urls import URLPattern
 from ninja import NinjaAPI
+from ninja.openapi.schema import OpenAPISchema
 
 from dashboard.runs.api.access import Session, Token
 from dashboard.runs.api.errors import handle_errors, only_these_methods
 from dashboard.runs.api.findings import router as findings
 from dashboard.runs.api.records import router as records
+from dashboard.runs.api.refusals import documented
 from dashboard.runs.api.rounds import router as rounds
 from dashboard.runs.api.runs import router as runs
 
@@ -26,6 +28,12 @@ class Rest(NinjaAPI):
             if isinstance(route, URLPattern):
                 route.callback = only_these_methods(route.callback)
         return routes, app, namespace
+
+    def get_openapi_schema(
+        self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
+    ) -> OpenAPISchema:
+        """What is told of the API, refusals included."""
+        return documented(super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params))
 
 
 api = Rest(

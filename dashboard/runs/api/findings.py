@@ -4,7 +4,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 from django.http import HttpRequest
-from ninja import Query, Router
+from ninja import Field, Query, Router
 
 from dashboard.runs.api.access import caller, run_of
 from dashboard.runs.api.paging import Period, Text, answered, moment_and_id
@@ -18,8 +18,8 @@ router = Router(tags=["findings"])
 class WhichFindings(Period):
     """Findings that were opened within the time."""
 
-    state: Literal["open", "resolved"] | None = None
-    kind: Text | None = None
+    state: Literal["open", "resolved"] | None = Field(None, description="Both if left out.")
+    kind: Text | None = Field(None, description="As findings say it: straggler, for example.")
 
 
 @router.get("/findings", response=Listed[FindingShape])

@@ -4,12 +4,13 @@ import base64
 import binascii
 import datetime as dt
 import json
+import re
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from ninja import Field, Schema
-from pydantic import AfterValidator, AwareDatetime
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from dashboard.runs.api.errors import Refusal
 from ingest.queries.pages import Page, Place
@@ -17,6 +18,7 @@ from ingest.queries.pages import Page, Place
 T = TypeVar("T")
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 
 def _storable(text: str) -> str:
@@ -29,18 +31,36 @@ def _storable(text: str) -> str:
 Text = Annotated[str, AfterValidator(_storable)]
 
 
+def _moment(text: Any) -> dt.datetime:
+    """A time of RFC 3339 in UTC; raises ValueError for anything else, numbers of seconds among it."""
+    if not isinstance(text, str) or not _RFC_3339.fullmatch(text):
+        raise ValueError("This is no time as RFC 3339 has it, such as 2026-03-01T12:00:00Z.")
+    return _in_utc(dt.datetime.fromisoformat(text.upper()))
+
+
+def _in_utc(moment: dt.datetime) -> dt.datetime:
+    """The same time in UTC; what lies outside of the calendar there is not moved."""
+    try:
+        return moment.astimezone(dt.UTC)
+    except OverflowError:
+        return moment.replace(tzinfo=dt.UTC)
+
+
+Moment = Annotated[dt.datetime, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"})]
+
+
 class Paging(Schema):
     """Which part of a list."""
 
-    limit: int = Field(100, ge=1, le=1000)
+    limit: int = Field(100, ge=1, le=1000, description="At most so many items.")
     cursor: Text | None = Field(None, max_length=1000, description="The `next` of the page before.")
 
 
 class Period(Paging):
     """The same, within a time: RFC 3339, `from` included, `to` not."""
 
-    begin: AwareDatetime | None = Field(None, alias="from")
-    end: AwareDatetime | None = Field(None, alias="to")
+    begin: Moment | None = Field(None, alias="from", description="RFC 3339, with its zone; included.")
+    end: Moment | None = Field(None, alias="to", description="RFC 3339, with its zone; not included.")
 
     @property
     def begin_ns(self) -> int | None:
@@ -84,7 +104,7 @@ def moment_and_id(cursor: str | None) -> tuple[dt.datetime, UUID] | None:
         moment = dt.datetime.fromisoformat(at)
         if moment.tzinfo is None:
             raise _bad_cursor()
-        return moment, UUID(key)
+        return _in_utc(moment), UUID(key)
     except (ValueError, TypeError, AttributeError):
         raise _bad_cursor() from None
 

@@ -17,16 +17,16 @@ router = Router(tags=["records"])
 class WhichPhases(Period):
     """Phases that began within the time."""
 
-    round: int | None = Field(None, ge=-1, le=(1 << 31) - 1)
-    worker: Text | None = None
-    name: Text | None = None
+    round: int | None = Field(None, ge=-1, le=(1 << 31) - 1, description="Its index; -1 for outside of any.")
+    worker: Text | None = Field(None, description="The worker's whole name.")
+    name: Text | None = Field(None, description="The phase's whole name.")
 
 
 class WhichSamples(Period):
     """Samples read within the time."""
 
-    metric: Text | None = None
-    worker: Text | None = None
+    metric: Text | None = Field(None, description="The metric's whole name.")
+    worker: Text | None = Field(None, description="The worker's whole name; a machine's own have none.")
 
 
 @router.get("/runs/{uuid:run_id}/phases", response=Listed[PhaseShape])

@@ -20,7 +20,7 @@ _MOST = (1 << 31) - 1
 class WhichGeneration(Schema):
     """A restart that replays a round makes a new generation of it; the newest counts."""
 
-    generation: int | None = Field(None, ge=0, le=_MOST)
+    generation: int | None = Field(None, ge=0, le=_MOST, description="Counted from 0; the newest if left out.")
 
 
 @router.get("/runs/{uuid:run_id}/rounds", response=Listed[RoundShape])

@@ -11,6 +11,7 @@ from dashboard.runs.api.access import caller, run_of, run_to_change
 from dashboard.runs.api.paging import Paging, Period, Text, answered, moment_and_id, numbers
 from dashboard.runs.api.shapes import Listed, RunShape, WorkerShape, moment, seconds
 from ingest.models import Worker
+from ingest.models.runs import RunState
 from ingest.queries import runs
 from ingest.store import changes, deletion
 from roundwatch import wire
@@ -21,8 +22,8 @@ router = Router(tags=["runs"])
 class WhichRuns(Period):
     """Runs that started within the time."""
 
-    project: Text | None = None
-    state: Text | None = None
+    project: Text | None = Field(None, description="The project's whole name.")
+    state: Text | None = Field(None, description=f"One of {', '.join(RunState.values)}.")
 
 
 class Change(Schema):
