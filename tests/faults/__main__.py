@@ -4,9 +4,11 @@ import argparse
 import secrets
 import sys
 import traceback
+from contextlib import ExitStack
 
 from tests.faults.campaign import Campaign
 from tests.faults.catalogue import FAULTS
+from tests.faults.page import browsing
 from tests.faults.stage import staged
 
 
@@ -17,6 +19,7 @@ def main() -> int:
     parser.add_argument("--random", action="store_true", help="any seed; it is printed")
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--only", metavar="TEXT", default="", help="faults whose name holds this text")
+    parser.add_argument("--browser", action="store_true", help="have a real browser watch, too")
     parser.add_argument("--list", action="store_true", help="print the names and end")
     options = parser.parse_args()
     names = [name for name in FAULTS if options.only in name]
@@ -27,8 +30,9 @@ def main() -> int:
     print(f"seed {seed}, {len(names)} faults, {options.minutes:g} minutes", flush=True)
     campaign: Campaign | None = None
     try:
-        with staged(seed=seed, keep=True) as stage:
-            campaign = Campaign(stage, names, seed)
+        with staged(seed=seed, keep=True) as stage, ExitStack() as stack:
+            page = stack.enter_context(browsing(stage.current(near=False))) if options.browser else None
+            campaign = Campaign(stage, names, seed, page)
             campaign.run(options.minutes * 60)
     except AssertionError:
         traceback.print_exc()

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from tests.faults import oracle
 from tests.faults.bounds import Bounds
 from tests.faults.catalogue import FAULTS, PROMISED
+from tests.faults.page import OpenPage
 from tests.faults.stage import Stage
 
 # How long the whole may take to be right again on a busy machine; how fast it is, is printed.
@@ -15,10 +16,10 @@ HEALED_S = 45.0
 
 
 class Campaign:
-    """Faults of one seed. `count` and `name` say which one is at work."""
+    """Faults of one seed. `count` and `name` say which one is at work; a `page` is asked as viewers are."""
 
-    def __init__(self, stage: Stage, names: Sequence[str], seed: int) -> None:
-        self._stage, self._names, self._seed = stage, list(names), seed
+    def __init__(self, stage: Stage, names: Sequence[str], seed: int, page: OpenPage | None = None) -> None:
+        self._stage, self._names, self._seed, self._page = stage, list(names), seed, page
         self.count, self.name = 0, ""
         self._times: dict[str, dict[str, list[float]]] = {}
         self._bounds = Bounds(stage)
@@ -49,6 +50,8 @@ class Campaign:
         self._stage.answering()
         for one in self._stage.running():
             times[f"live {'near' if one.near else 'far'}"] = one.await_shown(HEALED_S) - healed
+        if self._page:
+            times["live page"] = self._page.await_shown(HEALED_S) - healed
         for one in self._stage.running():
             one.await_stored(one.returned(), HEALED_S)
             one.assert_nothing_invented()
@@ -69,6 +72,9 @@ class Campaign:
             one.assert_conserved()
             one.await_shown(HEALED_S)
             one.assert_nothing_invented()
+        if self._page:
+            self._page.await_shown(HEALED_S)
+            self._page.assert_nothing_invented()
         assert stage.prober
         stage.prober.close()
         oracle.await_none(lambda: oracle.conserved(stage.database, "true"), HEALED_S)

@@ -21,6 +21,7 @@ FAULTS: dict[str, Fault] = {
     "valkey killed": kills.valkey,
     "worker killed": kills.worker,
     "watcher killed": kills.watcher,
+    "all of the server killed": kills.everything,
     **{f"killed, {point}": kills.at_point(point) for point in POINTS},
     "killed with its parent, worker: facts loaded, nothing judged": kills.at_point(
         "worker: facts loaded, nothing judged", whom="parent"
@@ -47,4 +48,5 @@ PROMISED: dict[str, Callable[[str], float]] = {
     "live": lambda _: 2.0,
     "tasks": lambda _: 5.0,
     "redone": lambda _: 25.0,
+    "up": lambda _: 10.0,
 }

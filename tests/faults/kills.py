@@ -88,6 +88,15 @@ def worker(stage: Stage, rng: random.Random) -> Times:
     return {"redone": _redone(stage, killed)}
 
 
+def everything(stage: Stage, rng: random.Random) -> Times:
+    """The supervisor, with which all of the server goes; somebody starts it again."""
+    left = stage.product.kill(5)
+    assert not left, f"these outlive their supervisor: {left}"
+    began = time.monotonic()
+    stage.start_again()
+    return {"up": _prober(stage).first_after(began) - began}
+
+
 def at_point(point: str, *, whom: str = "self") -> Callable[[Stage, random.Random], Times]:
     """The fault that ends a process at that point of its code, which is in sitecustomize.POINTS."""
     part = point.partition(":")[0]

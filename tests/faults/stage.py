@@ -72,6 +72,12 @@ class Stage:
         for near in (False, True):
             self.train(near=near)
 
+    def start_again(self) -> None:
+        """Another life of the product, on the same data and port."""
+        self.product.close()
+        self.product = self._product()
+        self.product.wait_ready(60)
+
     def train(self, *, near: bool) -> Watched:
         """Begins a training, and a viewer of it."""
         self._runs += 1
