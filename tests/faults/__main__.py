@@ -37,7 +37,8 @@ def main() -> int:
     except AssertionError:
         traceback.print_exc()
         told = "" if campaign is None else f" {campaign.count} of seed {seed}, {campaign.name!r}"
-        print(f"BROKEN at fault{told}: python -m tests.faults --seed {seed} --minutes {options.minutes:g}", flush=True)
+        again = f"--seed {seed} --minutes {options.minutes:g}" + (f" --only {options.only!r}" if options.only else "")
+        print(f"BROKEN at fault{told}: python -m tests.faults {again}", flush=True)
         return 1
     finally:
         if campaign is not None:

@@ -70,6 +70,7 @@ class Campaign:
         for one in stage.watched:
             one.await_stored(one.returned(), HEALED_S)
             one.assert_conserved()
+            one.assert_pictured()
             one.await_shown(HEALED_S)
             one.assert_nothing_invented()
         if self._page:

@@ -13,6 +13,8 @@ import httpx
 from websockets.exceptions import WebSocketException
 
 from tests.dashboard.live.watcher import Span, Watcher
+from tests.faults.oracle import Database
+from tests.faults.picture import differences
 
 SCRIPT = Path(__file__).resolve().parents[2] / "dashboard/live/static/live/js/connection.js"
 LOAD_S = 10.0
@@ -76,6 +78,12 @@ class Viewer:
         while True:
             with contextlib.suppress(RuntimeError):  # it grew meanwhile
                 return set(self._page.spans)
+
+    def differences(self, database: Database) -> list[str]:
+        """What is wrong with the picture of a run that has ended; see picture.differences."""
+        while True:
+            with contextlib.suppress(RuntimeError):  # it grew meanwhile
+                return differences(self._page, database, self._page.run_id)
 
     def close(self) -> None:
         self._stop.set()

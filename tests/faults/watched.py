@@ -126,6 +126,10 @@ class Watched:
                 surplus = count - calls.get(thread, 0)
                 assert 0 <= surplus <= 1, f"{self.name}: {surplus} more {sort or 'phases'} of thread {thread} stored"
 
+    def assert_pictured(self) -> None:
+        """Of a training that has ended: the viewer shows its rounds, samples and state as they are stored."""
+        oracle.await_none(lambda: self.viewer.differences(self.stage.database), 45)
+
     def _assert_ended(self) -> None:
         """What was open when a killed training died is said to be aborted, and the run to be lost."""
         aborted = self.stage.database.one(
