@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from roundwatch.attributes import attributes
 from roundwatch.misuse import describe, harmless
 from roundwatch.ring import OWN_NUMBER, Ring, pack_into
-from roundwatch.slots import END_OF_START, NO_ROUND, STATE_ERROR, THREAD_MASK
+from roundwatch.slots import NO_ROUND, SIZE, STATE_ERROR, THREAD_MASK
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,16 +29,30 @@ class Scope:
         self.bits = bits
 
 
+class Ground:
+    """What phases of one thread stand on: which thread it is, its number among the run's, and the round around them."""
+
+    __slots__ = ("ident", "scope", "thread")
+
+    def __init__(self, ident: int, thread: int, scope: Scope) -> None:
+        self.ident, self.thread, self.scope = ident, thread, scope
+
+    @property
+    def where(self) -> int:
+        """Thread and round as a slot's second word."""
+        return self.scope.bits | self.thread
+
+
 class Place:
-    """Where a context stands: its innermost phase or round. `number` is that phase's start, -1 outside phases."""
+    """Where a context stands outside every phase and round; `number` would be the innermost phase's start."""
 
-    __slots__ = ("ident", "number", "scope", "thread")
+    __slots__ = ("ground", "number")
 
-    def __init__(self, ident: int, thread: int, scope: Scope, number: int = -1) -> None:
-        self.ident, self.thread, self.scope, self.number = ident, thread, scope, number
+    def __init__(self, ground: Ground) -> None:
+        self.ground, self.number = ground, -1
 
 
-NOWHERE = Place(0, 0, Scope())
+NOWHERE = Place(Ground(0, 0, Scope()))
 
 
 class Recorder:
@@ -57,14 +71,15 @@ class Recorder:
         place = self.places.get(ident)
         if place is None:
             thread = len(self.places) & THREAD_MASK
-            place = self.places[ident] = Place(ident, thread, self.scope)
-        return Place(ident, place.thread, outer.scope) if outer.ident else place
+            place = self.places[ident] = Place(Ground(ident, thread, self.scope))
+        ground = outer.ground
+        return Place(Ground(ident, place.ground.thread, ground.scope)) if ground.ident else place
 
     def here(self) -> Any:
         """The innermost place of the calling thread and task."""
         outer = self.innermost.get()
         ident = get_ident()
-        return outer if outer.ident == ident else self.root(outer, ident)
+        return outer if outer.ground.ident == ident else self.root(outer, ident)
 
 
 class Decorator:
@@ -92,48 +107,54 @@ class Decorator:
 class Phase(Decorator):
     """One phase. Written when it begins and again when it ends, so that a killed process leaves it open."""
 
-    __slots__ = ("attrs", "begin", "head", "ident", "number", "outer", "parent", "recorder", "scope", "thread", "where")
+    __slots__ = ("attrs", "begin", "end_head", "ground", "head", "number", "outer", "recorder", "where")
 
-    # Set by Run.phase, without an __init__ whose frame would be an eighth of the whole cost.
+    # Set by Run.phase, without an __init__ whose frame would be an eighth of the whole cost. `head` and `end_head` are
+    # the first words of the slots of its start and its end.
     recorder: Recorder
     head: int
+    end_head: int
     attrs: dict[str, Any]
 
     def __enter__(self) -> "Phase":  # noqa: PYI034 - Self came with Python 3.11
         recorder = self.recorder
-        self.outer = outer = recorder.innermost.get()
-        self.ident = ident = get_ident()
-        if outer.ident != ident:
+        innermost = recorder.innermost
+        outer = innermost.get()
+        ground = outer.ground
+        ident = get_ident()
+        if ground.ident != ident:
             outer = recorder.root(outer, ident)
-        self.scope = scope = outer.scope
-        self.thread = thread = outer.thread
-        self.parent = parent = outer.number
-        self.where = where = scope.bits | thread
-        recorder.innermost.set(self)
+            ground = outer.ground
+        self.outer = outer
+        self.ground = ground
+        innermost.set(self)
+        self.where = where = ground.scope.bits | ground.thread
         if self.attrs:
-            return self.enter_with_text(where, parent)
+            return self.enter_with_text(where, outer.number)
         ring = recorder.ring
-        self.number = number = ring.take()
+        take = ring.take  # what is called must be a local: a slot called as a method is looked up anew each time
+        self.number = number = take()
         self.begin = begin = monotonic_ns()
         if number < ring.limit or ring.room(number):
-            at = (number & ring.mask) << 6
-            pack_into(ring.buffer, at, self.head, where, number, parent, begin, 0, 0, number + 1)
+            at = (number & ring.mask) * SIZE
+            pack_into(ring.buffer, at, self.head, where, number, outer.number, begin, 0, 0, number + 1)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         end = monotonic_ns()
         recorder = self.recorder
-        recorder.innermost.set(self.outer)
+        outer = self.outer
+        recorder.innermost.set(outer)
         begin = self.begin
         if self.attrs or kind is not None:
             self.exit_with_text(end - begin, error)
             return
         ring = recorder.ring
-        number = ring.take()
+        take = ring.take
+        number = take()
         if number < ring.limit or ring.room(number):
-            at = (number & ring.mask) << 6
-            head = self.head + END_OF_START
-            pack_into(ring.buffer, at, head, self.where, self.number, self.parent, begin, end - begin, 0, number + 1)
+            at, where, start = (number & ring.mask) * SIZE, self.where, self.number
+            pack_into(ring.buffer, at, self.end_head, where, start, outer.number, begin, end - begin, 0, number + 1)
 
     @harmless()
     def set(self, **attrs: Any) -> None:
@@ -147,15 +168,16 @@ class Phase(Decorator):
         return self
 
     def exit_with_text(self, duration: int, error: BaseException | None) -> None:
-        head = self.head + END_OF_START
+        head = self.end_head
         # A loop that was left with `break` closes its generator so; nothing failed.
         if error is not None and not isinstance(error, GeneratorExit):
             head += STATE_ERROR
             self.attrs["error"] = describe(error)
         text = attributes(self.attrs) if self.attrs else b""
-        self.recorder.ring.put_text(text, head, self.where, self.number, self.parent, self.begin, duration)
+        self.recorder.ring.put_text(text, head, self.where, self.number, self.outer.number, self.begin, duration)
 
     def again(self) -> "Phase":
         fresh = Phase()
-        fresh.recorder, fresh.head, fresh.attrs = self.recorder, self.head, dict(self.attrs)
+        fresh.recorder, fresh.attrs = self.recorder, dict(self.attrs)
+        fresh.head, fresh.end_head = self.head, self.end_head
         return fresh

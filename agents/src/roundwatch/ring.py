@@ -235,7 +235,8 @@ def _allocate(path: Path, sizes: Sizes) -> int | None:
 def _prepare(fd: int, sizes: Sizes, identity: bytes, where: str) -> Ring:
     # A POSIX lock is not inherited by forked children and falls with the process, however it ends: the sign of life.
     locks.take(fd)
-    memory = mmap.mmap(fd, sizes.total)
+    # All pages are mapped now: otherwise each of them interrupts the training once, where it first writes to it.
+    memory = mmap.mmap(fd, sizes.total, mmap.MAP_SHARED | mmap.MAP_POPULATE)
     layout.HEADER.pack_into(memory, 0, layout.MAGIC, sizes.slots, sizes.heap, sizes.names, len(identity))
     memory[layout.IDENTITY_AT : layout.IDENTITY_AT + len(identity)] = identity
     return Ring(memory, sizes, fd, where)

@@ -5,7 +5,7 @@ from time import monotonic_ns
 from typing import Any, TypeVar
 
 from roundwatch import slots
-from roundwatch.phases import Decorator, Phase, Recorder, Scope
+from roundwatch.phases import Decorator, Ground, Phase, Recorder, Scope
 
 T = TypeVar("T")
 MAX_INDEX = 1 << 31  # what the server keeps
@@ -45,7 +45,7 @@ class Rounds:
             self.end(begun)
 
     def _write(self, index: int, begin: int, duration: int, *, ended: bool) -> None:
-        where = index << slots.THREAD_BITS | self.recorder.here().thread
+        where = index << slots.THREAD_BITS | self.recorder.here().ground.thread
         self.recorder.ring.put(slots.head(slots.ROUND), where, int(ended), -1, begin, duration)
         self._at_boundary()
 
@@ -53,7 +53,7 @@ class Rounds:
 class Round(Decorator):
     """One round on this worker; `index` None is the one after the last."""
 
-    __slots__ = ("_begin_ns", "_begun", "_index", "_outer", "_rounds", "ident", "number", "scope", "thread")
+    __slots__ = ("_begin_ns", "_begun", "_index", "_outer", "_rounds", "ground", "number")
 
     def __init__(self, rounds: Rounds, index: Any = None, begin_ns: int | None = None) -> None:
         self._rounds, self._index, self._begin_ns = rounds, index, begin_ns
@@ -62,10 +62,10 @@ class Round(Decorator):
         rounds = self._rounds
         here = rounds.recorder.here()
         self._outer = rounds.recorder.innermost.get()
-        self.ident, self.thread, self.number = here.ident, here.thread, here.number
+        self.number = here.number
         index = as_index(self._index, rounds.next)
         self._begun = rounds.begin(index, monotonic_ns() if self._begin_ns is None else self._begin_ns)
-        self.scope = Scope(index << slots.THREAD_BITS)
+        self.ground = Ground(here.ground.ident, here.ground.thread, Scope(index << slots.THREAD_BITS))
         rounds.recorder.innermost.set(self)
         return self
 
@@ -122,7 +122,7 @@ def steps(items: Iterable[T], rounds: Rounds, data: Phase, step: Phase) -> Itera
             except StopIteration:
                 if alone:
                     rounds.recorder.scope.bits = before
-                    waiting.where = before | waiting.thread
+                    waiting.where = before | waiting.ground.thread
                 return
         with Step(rounds, step, begin_ns=waiting.begin):
             yield item

@@ -65,7 +65,7 @@ class Run:
         self._ring, self._launcher = ring, launcher
         self._recorder = Recorder(ring)
         self._rounds = Rounds(self._recorder, self._at_boundary)
-        self._heads: dict[Any, int] = {}
+        self._heads: dict[Any, tuple[int, int]] = {}
         self._finished = ring.silent
         self._memory_read_ns = 0
         if not ring.silent:
@@ -113,9 +113,9 @@ class Run:
         phase.recorder = self._recorder
         phase.attrs = attrs
         try:
-            phase.head = self._heads[name if kind is None else (name, kind)]
+            phase.head, phase.end_head = self._heads[name if kind is None else (name, kind)]
         except Exception:  # noqa: BLE001 - a new name, or an object that cannot be one
-            phase.head = self._head(slots.START, attrs.pop("name", "") if name is None else name, kind)
+            phase.head, phase.end_head = self._new_heads(attrs.pop("name", "") if name is None else name, kind)
         if more:
             misuse.leave_out(f"phase({_short(name)!r}) takes attributes by keyword, not as {type(more[0]).__name__}")
         if after is not None:
@@ -127,8 +127,7 @@ class Run:
     @harmless()
     def event(self, name: str, **attrs: Any) -> None:
         """A named instant on this worker."""
-        here = self._recorder.here()
-        head, where = slots.head(slots.EVENT, self._name(name)), here.scope.bits | here.thread
+        head, where = slots.head(slots.EVENT, self._name(name)), self._recorder.here().ground.where
         now = time.monotonic_ns()
         if attrs:
             self._ring.put_text(attributes.attributes(attrs), head, where, -1, -1, now, 0)
@@ -237,10 +236,8 @@ class Run:
             misuse.leave_out(f"{_short(metric)!r} is no number and is left out")
             return
         name = self._ring.name(_short(metric), unit, source)
-        here = self._recorder.here()
-        self._ring.put_sample(
-            head | slots.head(slots.SAMPLE, name), here.scope.bits | here.thread, device, when, number
-        )
+        where = self._recorder.here().ground.where
+        self._ring.put_sample(head | slots.head(slots.SAMPLE, name), where, device, when, number)
 
     def _name(self, name: Any) -> int:
         return self._ring.name(_short(name))
@@ -251,11 +248,16 @@ class Run:
     def _head(self, sort: int, name: Any, kind: Any) -> int:
         text = _short(name)
         chosen = kind if isinstance(kind, str) and kind in wire.KIND_NUMBER else wire.kind_of(text)
-        head = slots.head(sort, self._name(text), kind=wire.KIND_NUMBER[chosen])
+        return slots.head(sort, self._name(text), kind=wire.KIND_NUMBER[chosen])
+
+    def _new_heads(self, name: Any, kind: Any) -> tuple[int, int]:
+        """The heads of a phase's start and of its end; kept for the next one that is called so."""
+        start = self._head(slots.START, name, kind)
+        heads = start, start + slots.END_OF_START
         usual = isinstance(name, str) and (kind is None or isinstance(kind, str))
-        if sort == slots.START and usual and len(self._heads) < MAX_HEADS:
-            self._heads[name if kind is None else (name, kind)] = head
-        return head
+        if usual and len(self._heads) < MAX_HEADS:
+            self._heads[name if kind is None else (name, kind)] = heads
+        return heads
 
     def _hand_over(self) -> None:
         """A ring in private memory goes with its process: waits a moment until the shipper has taken everything."""

@@ -20,11 +20,14 @@ one: a slot without it was never finished, and one of an earlier lap is told apa
 """
 
 import struct
+import sys
 from typing import NamedTuple
 
 SIZE = 64
-WORDS = struct.Struct("<8q")
-SAMPLE_WORDS = struct.Struct("<5qdqq")
+# The same bytes twice: struct packs a large number as a C long at half the cost of a long long.
+LONGS = struct.calcsize("@l") == 8 and sys.byteorder == "little"
+WORDS = struct.Struct("@8l" if LONGS else "<8q")
+SAMPLE_WORDS = struct.Struct("@5ld2l" if LONGS else "<5qdqq")
 
 START, END, ROUND, EVENT, SAMPLE, LIFECYCLE, DROP = range(1, 8)
 
@@ -39,7 +42,7 @@ LENGTH_MASK = (1 << LENGTH_BITS) - 1
 
 # What a DROP's kind and state words mean; the order is part of the segments on disk and may only grow.
 DROPPED = ("any", "sample", "phase", "event", "lifecycle")
-REASONS = ("ring full", "torn", "damaged", "disk full", "refused", "not kept")
+REASONS = ("ring full", "torn", "damaged", "disk full", "refused", "not kept", "power lost")
 
 
 class Record(NamedTuple):
