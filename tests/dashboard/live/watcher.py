@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 from django.db import connections
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Origin
 
 from ingest.feed.frames import FrameType, decode
 from tests.cast import browser_of
@@ -61,8 +62,8 @@ class Watcher:
     async def greet(self) -> None:
         address = urlsplit(self.web).netloc
         self.socket = await connect(
-            f"ws://{address}/ws/runs/{self.run_id}/", origin=self.web, additional_headers={"Cookie": self.cookie},
-            max_size=None, compression=None,
+            f"ws://{address}/ws/runs/{self.run_id}/", origin=Origin(self.web),
+            additional_headers={"Cookie": self.cookie}, max_size=None, compression=None,
         )  # fmt: skip
         await self.hello()
         self.messages = 0
