@@ -76,10 +76,12 @@ def _prepare(servers: Servers, root: Path) -> str:
     from django.core.management import call_command
     from django.db import connection
 
+    from dashboard.project.static import collect
     from dashboard.teams.models import Team
     from dashboard.teams.tokens import issue
 
     call_command("migrate", verbosity=0)
+    collect(root / "static")  # as `up` does before the web server starts
     token = issue(Team.objects.create(name="Bench", slug="bench"), "bench", ["ingest"])
     connection.close_pool()  # type: ignore[attr-defined]  # Postgres' has one
     return token
