@@ -45,6 +45,7 @@ class Journal:
         self.sealed: dict[Range, int] = {}  # bytes of each, in the order of the numbers
         self.open_from: int | None = None
         self.open_bytes = 0
+        self.head_bytes = 0  # of them, what the open segment began with
         self._fd = -1
         self._dirty = False
         self._kept = Kept() if kept is None else kept
@@ -80,6 +81,7 @@ class Journal:
         self.open_from, self.open_bytes = first, 0
         try:
             self.append(head)
+            self.head_bytes = len(head)
             draft.rename(self._open_path(first))
         except OSError:
             self.let_go()

@@ -29,7 +29,7 @@ class Launcher:
         """Starts a shipper if none has looked for 3 s (`seen_ns` is when one did). Called at each boundary."""
         self.close(refused=refused)
         now = time.monotonic_ns()
-        if now - seen_ns < SILENCE_NS or now - self._tried_ns < AGAIN_NS:
+        if 0 <= now - seen_ns < SILENCE_NS or now - self._tried_ns < AGAIN_NS:
             return
         self._tried_ns = now
         try:

@@ -6,11 +6,12 @@ word has one writer: the training process, or its shipper.
 """
 
 import struct
+import zlib
 from typing import NamedTuple
 
 from roundwatch import slots
 
-MAGIC = b"RWRING\x00\x01"
+MAGIC = b"RWRING\x00\x01"  # its last byte is the version of this layout
 HEADER = struct.Struct("<8s4q")  # magic, slots, heap bytes, names bytes, identity bytes
 
 # Words of the header page, by their index. They are written through a memoryview, as one store each: struct clears what
@@ -22,6 +23,7 @@ BEAT = 10  # the monotonic time at which the shipper last looked
 ORDERS = 11  # 1: the run is gone, write no more
 NEXT = 12  # what TAIL is in the stream's own numbers, which count what the shipper put between
 REFUSED = 13  # 1: the server refuses the token
+CHECK = 14  # `check` of the three, written last; 0 where no shipper has written it
 # Written by the training process.
 NAMES_END = 16  # bytes of the names table that are complete
 CLOSED = 17  # 1 + how it ended (index into ENDS): finish() has been called; nothing follows
@@ -40,6 +42,11 @@ PROGRESS_AT = IDENTITY_AT + IDENTITY_BYTES
 PROGRESS_ENTRIES = 256
 NAMES_AT = PROGRESS_AT + PROGRESS_ENTRIES * PROGRESS.size
 NAME = struct.Struct("<HH")  # number of the name, bytes of JSON that follow
+
+
+def check(tail: int, heap_tail: int, number: int) -> int:
+    """What CHECK holds where TAIL, HEAP_TAIL and NEXT are as the shipper left them. Never 0."""
+    return zlib.crc32(struct.pack("<3q", tail, heap_tail, number)) + 1
 
 
 class Sizes(NamedTuple):

@@ -1,5 +1,6 @@
 """The shipper's side of a ring: takes what is committed, tells what was lost or torn, and makes room."""
 
+import contextlib
 import json
 import mmap
 import os
@@ -16,46 +17,69 @@ from roundwatch.slots import SIZE, Record
 AHEAD = 64  # how far beyond a hole one looks for life
 TEXT_LOST = b'{"roundwatch_attributes": "there was no room for them"}'
 HOLE_POLLS, HOLE_NS = 10, 2_000_000_000
+MOST_LOST = 1 << 40  # more than a process can lose in its life
+
+
+class OtherVersionError(ValueError):
+    """A ring of another version of Roundwatch: not ours to read, and not ours to remove."""
 
 
 class RingReader:
-    """One ring file, opened. Raises OSError or ValueError where the file is no ring."""
+    """One ring file, opened. Raises OSError or ValueError where the file is no ring.
+
+    `said` is the identity that lies in it, empty where that is damaged; `sound` is whether the place that a shipper
+    before this one has left off at can be believed.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
             self._memory = mmap.mmap(self._fd, 0)
-            self._sizes, text = self._check()
-            self.said: dict[str, Any] = json.loads(text)
+            self._sizes = self._check()
+            self.said: dict[str, Any] = self._identity()
         except BaseException:
             os.close(self._fd)
             raise
         self._head = memoryview(self._memory)[: layout.PAGE].cast("q")
         self._slots = memoryview(self._memory)[self._sizes.slots_at : self._sizes.total]
         self._words = self._slots.cast("q")
-        self.next = self.tail()
-        self._heap_end = self._head[layout.HEAP_TAIL]
+        told = layout.check(self._head[layout.TAIL], self._head[layout.HEAP_TAIL], self._head[layout.NEXT])
+        self.sound = self._head[layout.CHECK] in (0, told)
+        self.next = self._head[layout.TAIL] if self.sound else self._lowest()
+        # The first text that is read tells it again.
+        self._heap_end = self._head[layout.HEAP_TAIL] if self.sound else 0
         self._names_end = 0
         self._hole: tuple[int, int, int, int] = (-1, 0, 0, -1)  # number, since, polls, highest
 
-    def _check(self) -> tuple[Sizes, bytes]:
+    def _check(self) -> Sizes:
         try:
-            magic, count, heap, names, length = layout.HEADER.unpack_from(self._memory)
+            magic, count, heap, names, _ = layout.HEADER.unpack_from(self._memory)
         except struct.error as error:
             raise ValueError(f"{self.path} is cut off") from error
-        sizes = Sizes(count, heap, names)
-        if magic != layout.MAGIC or sizes.total != len(self._memory) or count & (count - 1):
+        if magic != layout.MAGIC and magic[:-1] == layout.MAGIC[:-1]:
+            raise OtherVersionError(f"{self.path} is a ring of version {magic[-1]}, which is not ours")
+        size, given = len(self._memory), Sizes(count, heap, names)
+        if magic == layout.MAGIC and given.total == size and count > 0 and not count & (count - 1):
+            return given
+        # A damaged header costs no record where the file is as long as our rings are.
+        usual = next((sizes for sizes in layout.SIZES if sizes.total == size), None)
+        if usual is None or not self._identity():
             raise ValueError(f"{self.path} is no ring")
-        return sizes, self._memory[layout.IDENTITY_AT : layout.IDENTITY_AT + length]
+        return usual
 
-    def tail(self) -> int:
-        """The first number that was not taken, as the ring remembers it."""
-        return self._head[layout.TAIL]
+    def _identity(self) -> dict[str, Any]:
+        text = self._memory[layout.IDENTITY_AT : layout.IDENTITY_AT + layout.IDENTITY_BYTES].rstrip(b"\0")
+        try:
+            return dict(json.loads(text))
+        except (ValueError, TypeError):
+            return {}
 
     def writing(self) -> bool:
         """Whether a process lives that may still write here."""
-        return not self.end_state() and locks.holder(self._fd) != 0
+        # A file's writer drops the lock when it finishes; private memory is its process's as long as that lives.
+        finished = self.end_state() != "" and self.path.is_symlink()
+        return not finished and locks.holder(self._fd) != 0
 
     def end_state(self) -> str:
         """How the run was finished here; "" where it was not."""
@@ -79,26 +103,30 @@ class RingReader:
     def rest(self) -> list[Record]:
         """Everything that is left once the writer is gone: what was never committed is torn."""
         records = self.read(1 << 40)
-        end = self._end()
-        while self.next < end:
-            begin = self.next
-            while self.next < end and not self._committed(self.next) and self._lost(self.next) is None:
-                self.next += 1
-            if self.next > begin:
-                span = self.next - begin
-                records.append(slots.drop(begin, span=span, count=span, reason="torn"))
+        while (following := self._following()) is not None:
+            if span := following - self.next:
+                records.append(slots.drop(self.next, span=span, count=span, reason="torn"))
+                self.next = following
             records += self.read(1 << 40)
         return records
 
+    def _following(self) -> int | None:
+        """The lowest number from the next one on that was committed, or lost for want of room; None where none was."""
+        lost = [max(first, self.next) for first, end, _, _ in self._losses() if end > self.next]
+        return min([number for number in self._numbers() if number >= self.next] + lost, default=None)
+
     def names(self) -> list[tuple[int, list[str]]]:
         """The names (number, words) that were defined since the last call."""
-        found = []
-        end = self._head[layout.NAMES_END]
+        found: list[tuple[int, list[str]]] = []
+        end = min(self._head[layout.NAMES_END], self._sizes.names - layout.NAME.size)
         while self._names_end < end:
             at = layout.NAMES_AT + self._names_end
             number, length = layout.NAME.unpack_from(self._memory, at)
             begin = at + layout.NAME.size
-            found.append((number, json.loads(self._memory[begin : begin + length])))
+            if not number:  # nothing was written there: the end was damaged
+                break
+            with contextlib.suppress(ValueError):  # a damaged name costs no other
+                found.append((number, [str(word) for word in json.loads(self._memory[begin : begin + length])]))
             self._names_end += layout.NAME.size + length
         return found
 
@@ -113,9 +141,9 @@ class RingReader:
         self._head[layout.REFUSED] = refused
         self._head[layout.BEAT] = time.monotonic_ns()
 
-    def number(self) -> int:
-        """What the tail is in the stream's own numbers."""
-        return self._head[layout.NEXT]
+    def place(self) -> tuple[int, int]:
+        """The tail, and what it is in the stream's own numbers; zeros where the ring does not remember them."""
+        return (self._head[layout.TAIL], self._head[layout.NEXT]) if self.sound else (0, 0)
 
     def pid(self) -> int:
         """The process that writes here; 0 where none does, or none that this one can see."""
@@ -126,6 +154,8 @@ class RingReader:
         self._head[layout.HEAP_TAIL] = self._heap_end
         self._head[layout.NEXT] = number
         self._head[layout.TAIL] = self.next
+        self._head[layout.CHECK] = layout.check(self.next, self._heap_end, number)
+        self.sound = True
 
     def order_silence(self) -> None:
         """Tells the writer that its run is gone; it hears it when its ring is full."""
@@ -175,8 +205,9 @@ class RingReader:
 
     def _losses(self) -> Iterator[list[int]]:
         for at in range(layout.LOST, layout.LOST + layout.LOST_SPACE, layout.LOST_WORDS):
-            if self._head[at + 1]:
-                yield self._head[at : at + layout.LOST_WORDS].tolist()
+            found = self._head[at : at + layout.LOST_WORDS].tolist()
+            if 0 <= found[0] < found[1] < found[0] + MOST_LOST and 0 < found[2] <= found[3] <= time.monotonic_ns():
+                yield found
 
     def _hole_span(self, number: int, end: int) -> int:
         near = min(end, number + self._sizes.slots)
@@ -210,6 +241,15 @@ class RingReader:
 
     def _end(self) -> int:
         """The number after the highest that was committed, or lost for want of room."""
+        written = max(self._numbers(), default=-1) + 1
+        return max(written, self.next, *(lost[1] for lost in self._losses()), 0)
+
+    def _numbers(self) -> list[int]:
+        """The numbers that are committed in the ring, in no order; what cannot stand in its place is none."""
+        mask = self._sizes.slots - 1
         commits = self._words[7::8].tolist()
-        end = max(*commits, self.next)
-        return max(end, *(lost[1] for lost in self._losses()), 0)
+        return [commit - 1 for at, commit in enumerate(commits) if commit > 0 and (commit - 1) & mask == at]
+
+    def _lowest(self) -> int:
+        """The lowest number that may still lie in the ring."""
+        return max(0, max(self._numbers(), default=-1) + 1 - self._sizes.slots)

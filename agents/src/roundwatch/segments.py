@@ -2,7 +2,7 @@
 
 A cell is a CRC-32 of the rest, a tag (its kind) and 64 bytes. A text longer than a slot goes before the cell that owns
 it, in TEXT cells. A segment begins with a BRIEF (whose stream it is) and a HEAD (all that is needed to go on from it).
-A damaged cell costs its own record, never its neighbours.
+A damaged cell costs its own record, never its neighbours; what more than one record needs is written twice.
 """
 
 import struct
@@ -19,6 +19,8 @@ CELL = struct.Struct("<II64s")
 TAGGED = struct.Struct("<I64s")
 LENGTHS = struct.Struct("<2q")
 TEXT, HEAD, NAME, RECORD, BRIEF = 1, 2, 3, 4, 5
+LAYOUT = 1  # a BRIEF says it; what a later one means is not ours to guess
+TWICE_BYTES = 64 << 10  # a HEAD beyond it lists thousands of open phases, and is written once
 DAMAGED_TEXT = b'{"roundwatch_attributes": "damaged on disk"}'
 
 
@@ -39,6 +41,7 @@ class Contents:
     names: dict[int, bytes] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
     damaged: int = 0
+    frayed: bool = False  # the last bytes are no whole good cell: more may have followed
 
 
 def record_cells(record: Record) -> bytes:
@@ -48,28 +51,28 @@ def record_cells(record: Record) -> bytes:
 
 def name_cells(number: int, words: bytes) -> bytes:
     """A name's definition as cells; `words` is its JSON."""
-    return _texts(words) + _cell(NAME, LENGTHS.pack(number, len(words)))
+    return 2 * (_texts(words) + _cell(NAME, LENGTHS.pack(number, len(words))))
 
 
 def head_cells(brief: bytes, head: bytes) -> bytes:
     """The beginning of a segment as cells."""
     parts = ((BRIEF, brief), (HEAD, head))
-    return b"".join(_texts(text) + _cell(tag, LENGTHS.pack(0, len(text))) for tag, text in parts)
+    cells = b"".join(_texts(text) + _cell(tag, LENGTHS.pack(0, len(text))) for tag, text in parts)
+    return cells if len(cells) > TWICE_BYTES else 2 * cells
 
 
 def contents(data: bytes) -> Contents:
     """Everything that is whole in a segment's bytes; a last cell that was cut off is no damage. Never raises."""
-    found = Contents()
+    found = Contents(frayed=bool(len(data) % CELL.size))
     for cell in _cells(data, found):
         if cell.tag == RECORD:
             text = DAMAGED_TEXT if cell.text is None else cell.text
             found.records.append(slots.unpack(cell.payload, text))
             continue
-        number, _ = LENGTHS.unpack_from(cell.payload)
         if cell.text is None:
             found.damaged += 1
         elif cell.tag == NAME:
-            found.names[number] = cell.text
+            found.names[LENGTHS.unpack_from(cell.payload)[0]] = cell.text
         elif cell.tag == HEAD:
             found.head = cell.text
         elif cell.tag == BRIEF:
@@ -127,11 +130,13 @@ def _cells(data: bytes, found: Contents) -> Iterator[Cell]:
         if zlib.crc32(data[at + 4 : at + CELL.size]) != crc:
             found.damaged += 1
             pending.clear()
+            found.frayed |= at + 2 * CELL.size > len(data)
         elif tag == TEXT:
             pending.append(payload)
         else:
             yield Cell(tag, payload, _joined(pending, _length(tag, payload)))
             pending = []
+    found.frayed |= bool(pending)
 
 
 def _length(tag: int, payload: bytes) -> int:

@@ -54,11 +54,12 @@ def serve(destination: Destination, *, stays: bool, waits: bool, linger_s: float
     fd = os.open(destination.folder / launch.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         while _lock(fd, stop, waits=waits):
-            if not Shipper(destination, stop, stays=stays, linger_s=linger_s).run():
+            shipper = Shipper(destination, stop, stays=stays, linger_s=linger_s)
+            if not shipper.run():
                 return BROKEN
             locks.drop(fd)
             # A writer that saw the lock held has its ring in place, and nobody else will serve it.
-            if stop.is_set() or not any(destination.rings.glob("*.ring")):
+            if stop.is_set() or not {ring.stem for ring in destination.rings.glob("*.ring")} - shipper.passed_over:
                 break
     finally:
         os.close(fd)

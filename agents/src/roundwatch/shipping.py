@@ -63,6 +63,11 @@ class Shipper:
         return not self._broken
 
     @property
+    def passed_over(self) -> set[str]:
+        """The rings that are another version's."""
+        return self._writers.passed_over
+
+    @property
     def _broken(self) -> bool:
         return self._courier is not None and self._courier.broken
 

@@ -26,6 +26,10 @@ REFUSED = "refused"
 REFUSED_BYTES, REFUSED_STREAMS_BYTES = 16 << 20, 64 << 20
 
 
+class NewerError(ValueError):
+    """A stream that a newer version wrote: not ours to read, and not ours to move."""
+
+
 class Spool:
     """The streams of one destination. Whoever touches a stream holds `lock`."""
 
@@ -34,16 +38,18 @@ class Spool:
         self.lock = threading.RLock()
         self.streams: dict[str, Stream] = {}
         self.discarded: set[str] = set()
+        self.newer: set[str] = set()  # streams that a newer version wrote: they wait for it where they are
         self.limit_bytes = limit_bytes
         self.kept = Kept()
         self._shrinking = False
         self._levels: dict[tuple[str, Range], int] = {}
 
-    def find(self, rings: Mapping[str, tuple[int, int]]) -> dict[str, int]:
+    def find(self, rings: Mapping[str, tuple[int, int]], boot: str = "") -> dict[str, int]:
         """Takes up what a shipper before this one left; a stream without a ring has ended.
 
-        `rings` gives the tail of each stream that has a ring, in the ring's numbers and in the stream's. Returns the
-        ring's number at which each goes on. What cannot be understood is set aside; this never fails because of it.
+        `rings` gives the tail of each stream that has a ring, in the ring's numbers and in the stream's; `boot` is this
+        boot of the machine, where it is known. Returns the ring's number at which each goes on. What cannot be
+        understood is set aside, what a newer version wrote is left alone; this never fails because of it.
         """
         resume = {}
         for folder in sorted(self.folder.iterdir()) if self.folder.exists() else []:
@@ -51,12 +57,17 @@ class Spool:
                 continue
             try:
                 stream, at = found(folder, self.kept, *rings.get(folder.name, (0, 0)))
+            except NewerError as error:
+                logger.warning("spool %s: %s", folder, error)
+                self.newer.add(folder.name)
+                continue
             except Exception as error:  # noqa: BLE001 - whatever lies there, the rest is served
                 self._set_aside(folder, error)
                 continue
             self.streams[stream.id] = stream
             resume[stream.id] = at
             if folder.name not in rings:
+                stream.uncertain |= boot not in ("", stream.boot)
                 stream.conclude(stream.life.last_ns)
                 stream.end()
         return resume
@@ -180,7 +191,7 @@ class Spool:
 def found(folder: Path, kept: Kept, tail: int, number: int) -> tuple[Stream, int]:
     """The stream that lies in a folder, and the ring's number at which it goes on (see `Stream.restore`).
 
-    Raises OSError, ValueError, KeyError or TypeError where none can be made out.
+    Raises NewerError, OSError, ValueError, KeyError or TypeError where none can be made out.
     """
     journal = Journal(folder, kept)
     brief, life, following = b"", b"", []
@@ -193,8 +204,12 @@ def found(folder: Path, kept: Kept, tail: int, number: int) -> tuple[Stream, int
             break
     if not brief:
         raise ValueError("no segment says whose stream it is")
-    stream = Stream(folder, json.loads(brief))
+    said = json.loads(brief)
+    if said.get("layout", 1) > segments.LAYOUT:
+        raise NewerError(f"layout {said['layout']} is of a newer version, which may read it")
+    stream = Stream(folder, said)
     stream.journal = journal
+    stream.uncertain = any(contents.frayed for contents in following)
     known = json.loads(life) if life else Life().snapshot()
     return stream, stream.restore(known, following[::-1], tail=tail, number=number)
 

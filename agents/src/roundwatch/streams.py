@@ -21,6 +21,7 @@ logger = logging.getLogger("roundwatch")
 RECENT = 1_000  # records kept in memory beside their journal: what is sent next, as a rule
 UNSAVED = 20_000  # records kept in memory where the disk takes none
 AGAIN_S = 5.0
+UNCERTAIN = 1 << 20  # more numbers than a stream gets between two syncs of the disk
 OURS = 60_000  # names that the shipper gives begin here: far above what a ring has room for
 IDENTITY_FIELDS = {field.name for field in fields(wire.Identity)}
 
@@ -39,6 +40,7 @@ class Stream:
         self.reporting = True  # its writer has neither finished nor gone
         self.seen_ns = 0  # when its writer was last known to live
         self.sent_ns = 0  # when something of it was last sent
+        self.uncertain = False  # more may have been recorded and sent than the journal still knows
         self._recent: deque[Record] = deque()
         self._unsaved: list[Record] = []
         self._ours: dict[tuple[str, ...], int] = {}
@@ -90,7 +92,7 @@ class Stream:
             self.life.define((known, json.loads(words)) for known, words in contents.names.items())
             for record in contents.records:
                 self.life.apply(record)
-        if number >= self.life.next:
+        if number > self.life.next:
             # What the ring gave and the open segment lacks was damaged there; what is sealed is named with its end.
             self.life.next, self.life.inserted = number, number - tail
         self._seal_what_was_left()
@@ -98,7 +100,11 @@ class Stream:
 
     def conclude(self, at_ns: int, end_state: str = "") -> None:
         """Its writer writes no more: ends what is open, and says how it ended where it did not say so itself."""
-        self.insert(self.life.closing(at_ns, end_state))
+        closing = self.life.closing(at_ns, end_state)
+        if closing and self.uncertain:
+            # Numbers that the server may have already must not be given again, to other records.
+            closing.insert(0, slots.drop(-1, span=UNCERTAIN, count=0, reason="power lost"))
+        self.insert(closing)
         self.reporting = False
 
     def end(self) -> None:
@@ -153,6 +159,7 @@ class Stream:
     def head(self) -> bytes:
         """All that is needed to go on with this stream: the first cells of each segment."""
         said = {
+            "layout": segments.LAYOUT,
             "stream": self.id,
             "identity": asdict(self.identity),
             "wall_ns": self.wall_ns,
@@ -190,7 +197,8 @@ class Stream:
     def _begin_segment(self, records: Sequence[Record]) -> None:
         following = records[0].number if records else self.life.next
         # After a failure a new head says again what may not have been written.
-        if self._roll or self.journal.open_bytes >= SEGMENT_BYTES:
+        # The head grows with what is open; it shall be no more than half of what is written.
+        if self._roll or self.journal.open_bytes >= max(SEGMENT_BYTES, 2 * self.journal.head_bytes):
             self.journal.seal(following - 1)
             self._roll = False
         if self.journal.open_from is None:

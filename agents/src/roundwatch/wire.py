@@ -199,7 +199,8 @@ class Drop:
     """Records that will never come: numbers `number` .. `number + span - 1` stand for `count` lost records.
 
     `what` says of which sort (sample, phase, event, lifecycle, any), `reason` why (ring full, disk full, damaged,
-    torn); `from_ns` and `to_ns` bound the time in which they were recorded, on the stream's clock, where known.
+    torn, power lost); `from_ns` and `to_ns` bound the time in which they were recorded, on the stream's clock, where
+    known. A count of 0 says that nobody knows whether anything was lost.
     """
 
     number: int

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from roundwatch import locks, readings
-from roundwatch.reader import RingReader
+from roundwatch.reader import OtherVersionError, RingReader
 from roundwatch.samplers import process_samplers
 from roundwatch.samplers.base import Sampler
 from roundwatch.slots import Record
@@ -89,6 +89,7 @@ class Writers:
     def __init__(self, folder: Path, spool: Spool, boot: str) -> None:
         self._folder, self._spool, self._boot = folder, spool, boot
         self.all: dict[str, Writer] = {}
+        self.passed_over: set[str] = set()  # rings that another version of Roundwatch understands
 
     def open_rings(self) -> dict[str, RingReader]:
         """The rings that are not served yet; what is no ring is set aside."""
@@ -99,6 +100,8 @@ class Writers:
                 found[name] = RingReader(path)
             except FileNotFoundError:  # a ring in the memory of a process that is gone
                 path.unlink(missing_ok=True)
+            except OtherVersionError as error:
+                self._pass_over(name, error)
             except (OSError, ValueError) as error:
                 set_aside(path, error)
         return found
@@ -109,7 +112,12 @@ class Writers:
             present = os.listdir(self._folder)  # noqa: PTH208 - five times a second, at a tenth of glob's cost
         except FileNotFoundError:
             return []
-        return sorted(name[:-5] for name in present if name.endswith(".ring") and name[:-5] not in self.all)
+        names = {name[:-5] for name in present if name.endswith(".ring")}
+        return sorted(names - self.all.keys() - self.passed_over)
+
+    def _pass_over(self, name: str, why: object) -> None:
+        logger.warning("%s", why)
+        self.passed_over.add(name)
 
     def serve(self, name: str, reader: RingReader, resume: int | None = None) -> None:
         """Begins with a ring, at its number `resume` where its stream was known before."""
@@ -131,9 +139,13 @@ class Writers:
             if not locks.holder_of(draft):
                 draft.unlink(missing_ok=True)  # its process was killed before it wrote anything
         rings = self.open_rings()
-        resume = self._spool.find({name: (ring.tail(), ring.number()) for name, ring in rings.items()})
+        resume = self._spool.find({name: ring.place() for name, ring in rings.items()}, self._boot)
         for name, reader in rings.items():
-            self.serve(name, reader, resume.get(name))
+            if name in self._spool.newer:
+                self._pass_over(name, f"{reader.path} belongs to a stream of a newer version")
+                reader.close()
+            else:
+                self.serve(name, reader, resume.get(name))
 
     def release(self) -> None:
         """Lets go of everything; who writes goes on writing."""
