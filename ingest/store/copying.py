@@ -5,6 +5,7 @@ Format: https://www.postgresql.org/docs/current/sql-copy.html, "Binary Format".
 """
 
 import datetime as dt
+import functools
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,23 +69,32 @@ def date(name: str, value: dt.date) -> Column:
 
 def pack(count: int, columns: Sequence[Column], json: Sequence[bytes | None] | None = None) -> bytes:
     """`count` rows; `json`, where given, is one more jsonb column at the end, None for NULL."""
-    fields: list[tuple[str, str]] = [("fields", ">i2")]
+    layout, blank = _layout(
+        tuple((each.name, None if each.values is None else each.form) for each in columns), json is not None
+    )
+    raw = bytearray(blank * count)
+    rows = np.frombuffer(raw, layout)
     for column in columns:
-        fields.append((f"{column.name} length", ">i4"))
-        if column.values is not None:
-            fields.append((column.name, column.form))
-    if json is not None:
-        fields.append(("json length", ">i4"))
-    rows = np.empty(count, np.dtype(fields))
-    rows["fields"] = len(columns) + (json is not None)
-    for column in columns:
-        rows[f"{column.name} length"] = -1 if column.values is None else _SIZES[column.form]
         if column.values is not None:
             rows[column.name] = column.values
-    if json is None:
-        return rows.tobytes()
-    rows["json length"] = -1
-    return _with_json(rows.tobytes(), rows.dtype.itemsize, json)
+    return bytes(raw) if json is None else _with_json(bytes(raw), layout.itemsize, json)
+
+
+@functools.lru_cache(64)
+def _layout(columns: tuple[tuple[str, str | None], ...], json: bool) -> tuple[np.dtype[np.void], bytes]:  # noqa: FBT001
+    """How a row lies in memory, and one whose values are still to be filled in; a column without form is NULL."""
+    fields: list[tuple[str, str]] = [("fields", ">i2")]
+    for name, form in columns:
+        fields += [(f"{name} length", ">i4"), *([(name, form)] if form else [])]
+    if json:
+        fields.append(("json length", ">i4"))
+    blank = np.zeros(1, np.dtype(fields))
+    blank["fields"] = len(columns) + json
+    for name, form in columns:
+        blank[f"{name} length"] = _SIZES[form] if form else -1
+    if json:
+        blank["json length"] = -1
+    return blank.dtype, blank.tobytes()
 
 
 def _with_json(raw: bytes, width: int, json: Sequence[bytes | None]) -> bytes:

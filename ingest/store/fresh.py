@@ -31,11 +31,15 @@ class Fresh:
 def fresh(resolved: Resolved, numbers: list[Range]) -> Fresh:
     """Sift a batch of which `numbers` (half-open ranges) are not stored yet."""
     arrival, no_room = resolved.arrival, list[Reject]()
-    spoken = np.array([True, *(ref is not None for ref in resolved.workers)])
-    phases = _room(arrival.phases, spoken[arrival.phases.worker + 1], _NO_WORKER, no_room)
-    phases = _room(phases, _known(resolved.names, phases.name), _NO_NAME, no_room)
-    events = _room(arrival.events, _known(resolved.names, arrival.events.name), _NO_NAME, no_room)
-    samples = _room(arrival.samples, _known(resolved.series, arrival.samples.series), _NO_SERIES, no_room)
+    phases = arrival.phases
+    if None in resolved.workers and len(phases):
+        spoken = np.array([True, *(ref is not None for ref in resolved.workers)])
+        phases = _room(phases, spoken[phases.worker + 1], _NO_WORKER, no_room)
+    phases = _named(phases, resolved.names, phases.name, _NO_NAME, no_room)
+    events = _named(arrival.events, resolved.names, arrival.events.name, _NO_NAME, no_room)
+    samples = _named(arrival.samples, resolved.series, arrival.samples.series, _NO_SERIES, no_room)
+    if numbers == [(arrival.first, arrival.first + arrival.count)]:  # nearly always all of it is new
+        return Fresh(numbers, phases, events, samples, arrival.rounds, no_room)
     return Fresh(
         numbers,
         _new(phases, numbers),
@@ -46,14 +50,15 @@ def fresh(resolved: Resolved, numbers: list[Range]) -> Fresh:
     )
 
 
-def _known(table: Ints, column: Ints) -> Mask:
-    known: Mask = table[column] >= 0 if len(column) else np.ones(0, np.bool_)
-    return known
+def _named(rows: R, table: Ints, column: Ints, reason: str, no_room: list[Reject]) -> R:
+    """The rows whose entry of the table exists; the others are refused."""
+    return _room(rows, table[column] >= 0, reason, no_room) if len(rows) else rows
 
 
 def _room(rows: R, keep: Mask, reason: str, no_room: list[Reject]) -> R:
     """The rows to keep; the others are refused."""
-    no_room += [Reject(number, reason, {}) for number in rows.number[~keep].tolist()]
+    if not keep.all():
+        no_room += [Reject(number, reason, {}) for number in rows.number[~keep].tolist()]
     return rows.take(keep)
 
 

@@ -1,14 +1,18 @@
 """Generations of a round: a worker that replays it opens a new one, its peers join it, late records find theirs."""
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.db import connection
 
 from ingest.models import Round
+from ingest.store import arrays
+from ingest.store.known import Known
 from ingest.store.locks import Lock, hold_all
+
+PartKey = tuple[int, int, int]  # stream, worker and the round's index
 
 
 @dataclass(slots=True)
@@ -29,7 +33,7 @@ class Part:
     derived: bool = True
 
     @property
-    def key(self) -> tuple[int, int, int]:
+    def key(self) -> PartKey:
         """Stream, worker and round."""
         return (self.stream_id, self.worker_id, self.index)
 
@@ -58,40 +62,59 @@ class _Generation:
 
 Rounds = dict[tuple[UUID, int], list[_Generation]]
 
+# Looked for round by round (OFFSET 0 keeps the planner to it): a long run's worker has thousands of parts.
 _LOAD = """
 SELECT r.run_id, r.index, r.id, r.generation, r.closed, p.worker_id, p.stream_id, p.began_at, p.ended
-FROM ingest_round r LEFT JOIN (
-    SELECT p.round_id, p.worker_id, p.stream_id, s.began_at, p.end_ns IS NOT NULL AND NOT p.derived AS ended
-    FROM ingest_workerround p JOIN ingest_stream s ON s.id = p.stream_id
-    WHERE p.worker_id = ANY(%s) AND s.worker_id = p.worker_id OR p.stream_id = ANY(%s)
-) p ON p.round_id = r.id
-WHERE r.run_id = ANY(%s) AND r.index = ANY(%s) ORDER BY r.generation
+FROM ingest_round r LEFT JOIN LATERAL (
+    SELECT p.worker_id, p.stream_id, s.began_at, p.end_ns IS NOT NULL AND NOT p.derived AS ended
+    FROM (SELECT * FROM ingest_workerround l WHERE l.round_id = r.id
+             AND (l.worker_id = ANY(%(workers)s::bigint[]) OR l.stream_id = ANY(%(streams)s::bigint[])) OFFSET 0) p
+         JOIN ingest_stream s ON s.id = p.stream_id
+    WHERE s.worker_id = p.worker_id OR p.stream_id = ANY(%(streams)s::bigint[])
+) p ON true
+WHERE r.run_id = ANY(%(runs)s::uuid[]) AND r.index = ANY(%(indexes)s::int[]) ORDER BY r.generation
 """
+# Where parts are that were committed: a part never moves to another generation.
+_known: Known[PartKey, int] = Known(50_000)
 
 
-def place(parts: Sequence[Part]) -> dict[tuple[int, int, int], int]:
+def forget() -> None:
+    """Forget what is known of the database."""
+    _known.clear()
+
+
+def remember(places: Mapping[PartKey, int]) -> None:
+    """Remember the Round.id of parts that have been committed."""
+    _known.keep(places)
+
+
+def place(parts: Sequence[Part]) -> dict[PartKey, int]:
     """Round.id for each part by its key; rounds and generations that do not exist are made."""
-    places = _places(parts, _load(parts), make=False)
-    if len(places) < len(parts):
-        hold_all(Lock.ROUNDS, {part.run_id for part in parts if part.key not in places})
-        places = _places(parts, _load(parts), make=True)
-        _insert([each for each in places.values() if not each.id])
-    return {key: generation.id for key, generation in places.items()}
+    found = _known.find(part.key for part in parts)
+    new = [part for part in parts if part.key not in found]
+    if not new:
+        return found
+    # What is said of their rounds besides belongs to it: where a new part goes depends on which others have ended.
+    rounds = {(part.run_id, part.index) for part in new}
+    told = [part for part in parts if (part.run_id, part.index) in rounds]
+    hold_all(Lock.ROUNDS, {part.run_id for part in new})
+    places = _places(told, _load(told))
+    _insert([each for each in places.values() if not each.id])
+    return found | {key: generation.id for key, generation in places.items()}
 
 
-def _places(parts: Sequence[Part], rounds: Rounds, *, make: bool) -> dict[tuple[int, int, int], _Generation]:
-    """Where each part is or, if `make`, shall be. Earlier attempts first, and each before what it derives."""
-    places: dict[tuple[int, int, int], _Generation] = {}
+def _places(parts: Sequence[Part], rounds: Rounds) -> dict[PartKey, _Generation]:
+    """Where each part is or shall be. Earlier attempts first, and each before what it derives."""
+    places: dict[PartKey, _Generation] = {}
     for part in sorted(parts, key=lambda part: (part.began_at, part.stream_id, part.index, not part.own)):
         generations = rounds.setdefault((part.run_id, part.index), [])
         chosen = _present(part, generations)
-        if chosen is None and make:
+        if chosen is None:
             chosen = _choose(part, generations)
             chosen.parts.setdefault(part.worker_id, []).append(_Sibling(part.stream_id, part.began_at, ended=False))
-        if chosen is not None:
-            places[part.key] = chosen
-            for sibling in chosen.parts[part.worker_id]:
-                sibling.ended |= sibling.stream_id == part.stream_id and part.end_ns is not None and not part.derived
+        places[part.key] = chosen
+        for sibling in chosen.parts[part.worker_id]:
+            sibling.ended |= sibling.stream_id == part.stream_id and part.end_ns is not None and not part.derived
     return places
 
 
@@ -146,9 +169,14 @@ def _load(parts: Sequence[Part]) -> Rounds:
     """The generations that exist of the parts' rounds, oldest first, with the parts that matter to these workers."""
     rounds: Rounds = {}
     by_id: dict[int, _Generation] = {}
-    sets = [{getattr(part, name) for part in parts} for name in ("worker_id", "stream_id", "run_id", "index")]
+    wanted = {
+        "workers": arrays.numbers({part.worker_id for part in parts}),
+        "streams": arrays.numbers({part.stream_id for part in parts}),
+        "runs": arrays.texts({str(part.run_id) for part in parts}),
+        "indexes": arrays.numbers({part.index for part in parts}),
+    }
     with connection.cursor() as cursor:
-        cursor.execute(_LOAD, [list(each) for each in sets])
+        cursor.execute(_LOAD, wanted)
         for run_id, index, pk, number, closed, worker_id, *sibling in cursor.fetchall():
             if pk not in by_id:
                 by_id[pk] = _Generation(run_id, index, number, closed=closed, id=pk)

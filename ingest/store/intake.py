@@ -4,8 +4,6 @@ import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
-import numpy as np
-
 from ingest.models.multiranges import Range
 from ingest.store.arrivals import PhaseRows, RoundRows
 from ingest.store.fresh import Fresh, fresh
@@ -107,7 +105,7 @@ class Intake:
         within = phases.take(phases.round >= 0)
         workers = [resolved.stream.worker_id, *(ref.id if ref else None for ref in resolved.workers)]
         codes = within.round * len(workers) + within.worker + 1
-        for code in np.unique(codes).tolist():
+        for code in sorted(set(codes.tolist())):
             index, place = divmod(code, len(workers))
             mine = codes == code
             span = (int(within.begin_ns[mine].min()), int(within.end_ns[mine].max()))

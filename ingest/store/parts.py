@@ -1,18 +1,22 @@
 """Each attempt's part in a round: recorded by begin and end, or derived from phases, and put into its generation."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.db import connection
 
-from ingest.store.generations import Part, place
+from ingest.store import arrays
+from ingest.store.generations import Part, PartKey, place
 
 
 @dataclass(slots=True)
 class Parts:
     """The parts that one transaction touches."""
 
-    by_key: dict[tuple[int, int, int], Part] = field(default_factory=dict)
+    by_key: dict[PartKey, Part] = field(default_factory=dict)
+    # Round.id of each, once they are saved.
+    places: Mapping[PartKey, int] = field(default_factory=dict)
 
     def recorded(self, part: Part) -> None:
         """A begin or an end of a round: it outranks whatever was derived."""
@@ -37,6 +41,7 @@ def _widen(known: Part, part: Part) -> None:
         known.end_ns = part.end_ns if known.end_ns is None else max(known.end_ns, part.end_ns)
 
 
+_LOCK = "SELECT 1 FROM ingest_round WHERE id = ANY(%s::bigint[]) ORDER BY id FOR NO KEY UPDATE"
 _SAVE_PARTS = """
 INSERT INTO ingest_workerround AS p (round_id, stream_id, worker_id, begin_ns, end_ns, derived)
 SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bool[])
@@ -65,19 +70,22 @@ def save(parts: Parts) -> dict[UUID, set[int]]:
     rows = list(parts.by_key.values())
     if not rows:
         return {}
-    places = place(rows)
+    parts.places = places = place(rows)
+    begins: dict[int, int] = {}
+    for part in rows:
+        round_id = places[part.key]
+        begins[round_id] = min(begins.get(round_id, part.begin_ns), part.begin_ns)
+    ids = sorted(begins)
+    names = ("stream_id", "worker_id", "begin_ns", "end_ns")
+    columns = [
+        arrays.numbers(places[part.key] for part in rows),
+        *(arrays.numbers(getattr(part, name) for part in rows) for name in names),
+        arrays.truths(part.derived for part in rows),
+    ]
     with connection.cursor() as cursor:
-        begins: dict[int, int] = {}
-        for part in rows:
-            round_id = places[part.key]
-            begins[round_id] = min(begins.get(round_id, part.begin_ns), part.begin_ns)
-        ids = sorted(begins)
-        cursor.execute("SELECT 1 FROM ingest_round WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [ids])
-        columns = zip(
-            *[(places[p.key], p.stream_id, p.worker_id, p.begin_ns, p.end_ns, p.derived) for p in rows], strict=True
-        )
-        cursor.execute(_SAVE_PARTS, [list(column) for column in columns])
-        cursor.execute(_TOUCH, [ids, [begins[round_id] for round_id in ids]])
+        cursor.execute(_LOCK, [arrays.numbers(ids)])
+        cursor.execute(_SAVE_PARTS, columns)
+        cursor.execute(_TOUCH, [arrays.numbers(ids), arrays.numbers(begins[round_id] for round_id in ids)])
     touched: dict[UUID, set[int]] = {}
     for part in rows:
         touched.setdefault(part.run_id, set()).add(part.index)

@@ -8,9 +8,10 @@ from uuid import UUID
 from django.db import connection
 
 from ingest.models import Run
+from ingest.store import arrays
 
 _HEARD_EVERY = dt.timedelta(seconds=1)
-_DUE = "SELECT id FROM ingest_run WHERE id = ANY(%s) AND (heard_at < %s OR last_day < %s)"
+_DUE = "SELECT id FROM ingest_run WHERE id = ANY(%s::uuid[]) AND (heard_at < %s OR last_day < %s)"
 _HEARD = """
 UPDATE ingest_run SET heard_at = greatest(heard_at, %s), last_day = greatest(last_day, %s) WHERE id = ANY(%s)
 """
@@ -19,7 +20,7 @@ UPDATE ingest_run SET heard_at = greatest(heard_at, %s), last_day = greatest(las
 def due(run_ids: Iterable[UUID], now: dt.datetime) -> set[UUID]:
     """Those whose row does not yet say that they were heard of in this second and on this day."""
     with connection.cursor() as cursor:
-        cursor.execute(_DUE, [list(run_ids), now - _HEARD_EVERY, now.date()])
+        cursor.execute(_DUE, [arrays.texts(map(str, run_ids)), now - _HEARD_EVERY, now.date()])
         return {run_id for (run_id,) in cursor.fetchall()}
 
 

@@ -11,6 +11,7 @@ from ingest.feed import messages
 from ingest.feed.publisher import publish
 from ingest.models import Run, Worker
 from ingest.models.workers import WorkerState
+from ingest.store import arrays
 
 STALE_AFTER = dt.timedelta(seconds=10)
 LOST_AFTER = dt.timedelta(seconds=15)
@@ -48,7 +49,7 @@ class Change:
 _LOCK_WORKERS = """
 SELECT w.id, w.run_id, w.state, w.last_seen, w.clock_offset_ns, w.spoken_by_id,
        (SELECT max(s.began_at) FROM ingest_stream s WHERE s.worker_id = w.id)
-FROM ingest_worker w WHERE w.id = ANY(%(workers)s) OR w.spoken_by_id = ANY(%(streams)s)
+FROM ingest_worker w WHERE w.id = ANY(%(workers)s::bigint[]) OR w.spoken_by_id = ANY(%(streams)s::bigint[])
 ORDER BY w.id FOR NO KEY UPDATE OF w
 """
 _SAVE_WORKERS = """
@@ -76,7 +77,7 @@ def hear(heard: Sequence[Heard], now: dt.datetime) -> list[Change]:
     rows: list[tuple[int, str, str, dt.datetime, int, int | None]] = []
     changed: dict[UUID, list[int]] = {}
     with connection.cursor() as cursor:
-        cursor.execute(_LOCK_WORKERS, {"workers": list(by_worker), "streams": list(by_stream)})
+        cursor.execute(_LOCK_WORKERS, {"workers": arrays.numbers(by_worker), "streams": arrays.numbers(by_stream)})
         for worker_id, run_id, state, last_seen, clock, spoken_by, newest in cursor.fetchall():
             word = by_worker.get(worker_id) or by_stream.get(spoken_by)
             if word is None or (newest is not None and word.attempt_began_at < newest):
@@ -86,10 +87,12 @@ def hear(heard: Sequence[Heard], now: dt.datetime) -> list[Change]:
                 changed.setdefault(run_id, []).append(worker_id)
             elif not word.alive or (clock is not None and now - _SEEN_EVERY < last_seen <= now + _SEEN_EVERY):
                 continue
-            seen = now if word.alive else last_seen
-            rows.append((worker_id, turned, word.reason, seen, word.offset_ns, word.error_ns))
+            heard_at = now if word.alive else last_seen
+            rows.append((worker_id, str(turned), word.reason, heard_at, word.offset_ns, word.error_ns))
         if rows:
-            cursor.execute(_SAVE_WORKERS, [list(column) for column in zip(*rows, strict=True)])
+            ids, states, reasons, seen, offsets, errors = zip(*rows, strict=True)
+            columns = (arrays.numbers(ids), arrays.texts(states), arrays.texts(reasons), arrays.times(seen))
+            cursor.execute(_SAVE_WORKERS, [*columns, arrays.numbers(offsets), arrays.numbers(errors)])
     return [Change(run_id, tuple(workers)) for run_id, workers in changed.items()]
 
 

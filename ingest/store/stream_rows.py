@@ -10,7 +10,7 @@ from django.db import connection
 
 from ingest.models import multiranges
 from ingest.models.multiranges import Range
-from ingest.store import ranges
+from ingest.store import arrays, ranges
 from ingest.store.arrivals import Arrival
 
 _AHEAD_NS = 60 * 10**9
@@ -63,7 +63,7 @@ class StreamRow:
 _LOCK = """
 SELECT id, numbers::text, deleted, highest, stored_count, dropped_count, rejected_count, opens, opens_number,
        opens_at_ns, offset_ns, error_ns, heard_at, ended_at, end_state
-FROM ingest_stream WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE
+FROM ingest_stream WHERE id = ANY(%s::bigint[]) ORDER BY id FOR NO KEY UPDATE
 """
 _SAVE = """
 UPDATE ingest_stream s
@@ -92,7 +92,7 @@ def lock(ids: Iterable[int]) -> dict[int, StreamRow]:
     They are locked in id order, so that writers of many streams never deadlock.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_LOCK, [sorted(ids)])
+        cursor.execute(_LOCK, [arrays.numbers(sorted(ids))])
         rows = cursor.fetchall()
     return {row[0]: _row(*row) for row in rows}
 
@@ -104,14 +104,20 @@ def _row(pk: int, numbers: str, *others: Any) -> StreamRow:
 
 def save(rows: Sequence[StreamRow]) -> None:
     """Write the rows back."""
-    values = [
-        (
-            row.id, multiranges.render(row.numbers), row.highest, row.stored, row.dropped, row.rejected,
-            msgspec.json.encode(row.opens).decode(), row.opens_number, row.opens_at_ns, row.offset_ns, row.error_ns,
-            row.heard_at, row.ended_at, row.end_state,
-        )
-        for row in rows
-    ]  # fmt: skip
-    if values:
-        with connection.cursor() as cursor:
-            cursor.execute(_SAVE, [list(column) for column in zip(*values, strict=True)])
+    if not rows:
+        return
+    columns = (
+        arrays.numbers(row.id for row in rows),
+        arrays.texts(multiranges.render(row.numbers) for row in rows),
+        *(arrays.numbers(getattr(row, name) for row in rows) for name in ("highest", "stored", "dropped", "rejected")),
+        arrays.texts(msgspec.json.encode(row.opens).decode() for row in rows),
+        *(
+            arrays.numbers(getattr(row, name) for row in rows)
+            for name in ("opens_number", "opens_at_ns", "offset_ns", "error_ns")
+        ),
+        arrays.times(row.heard_at for row in rows),
+        arrays.times(row.ended_at for row in rows),
+        arrays.texts(row.end_state for row in rows),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(_SAVE, columns)

@@ -35,10 +35,10 @@ class Tables:
         workers = np.array([stream.worker_id, *(ref.id if ref else 0 for ref in resolved.workers)], np.int64)
         lanes = np.array([stream.lane, *(ref.lane if ref else 0 for ref in resolved.workers)], np.int64)
         names, speaker = resolved.names[rows.name], rows.worker + 1
-        for explicit in (False, True):
-            part = rows.take(rows.explicit == explicit)
+        for explicit in (False, True) if rows.explicit.any() else (False,):
+            place = rows.explicit == explicit
+            part = rows.take(place)
             if len(part):
-                place = rows.explicit == explicit
                 columns = _phase_columns(part, arrival, explicit=explicit)
                 columns += [big("worker_id", workers[speaker[place]]), integer("name_index", names[place])]
                 self._add("ingest_phase", resolved, columns, part.number, _texts(part.attrs, arrival))

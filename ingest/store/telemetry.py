@@ -1,15 +1,15 @@
 """The transaction of ingest: what is new of several requests becomes rows, once; what was there stays as it is."""
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from django.db import DatabaseError, IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from ingest import partitions
-from ingest.store import catalogue, crews, parts, ranges, runs, states, stream_rows, streams
+from ingest.store import catalogue, crews, generations, parts, ranges, runs, states, stream_rows, streams
 from ingest.store.arrivals import Fault, Job, Refused
 from ingest.store.intake import Intake
 from ingest.store.news import Bulletin
@@ -53,6 +53,7 @@ def write(jobs: Sequence[Job]) -> Written:
         streams.forget()
         catalogue.forget()
         crews.forget()
+        generations.forget()
         return _write(jobs)
 
 
@@ -64,12 +65,13 @@ def _write(jobs: Sequence[Job]) -> Written:
         resolved += [(outcome, each) for each in found]
     now = timezone.now().astimezone(dt.UTC)
     partitions.ready(now.date())
-    news = _store(resolved, now)
+    intake, news = _store(resolved, now)
+    generations.remember(intake.parts.places)
     return Written(outcomes, news)
 
 
 @transaction.atomic
-def _store(resolved: Sequence[tuple[Outcome, Resolved]], now: dt.datetime) -> Bulletin:
+def _store(resolved: Sequence[tuple[Outcome, Resolved]], now: dt.datetime) -> tuple[Intake, Bulletin]:
     rows = stream_rows.lock({each.stream.id for _, each in resolved})
     intake = Intake(now)
     for outcome, each in resolved:
@@ -87,23 +89,29 @@ def _store(resolved: Sequence[tuple[Outcome, Resolved]], now: dt.datetime) -> Bu
         result = wire.Result(stream=each.arrival.stream.hex, status="stored", missing=missing, rejected=rejected)
         outcome.results.append(result)
     intake.save()
-    touched = parts.save(intake.parts)
-    stream_rows.save(list(intake.rows.values()))
-    changes = states.hear(intake.lives.heard, now)
-    changed = _update_runs(intake, changes, now)
-    return intake.bulletin(touched, changes, changed)
+    # Statements whose results nobody waits for travel together: each answer that a thread waits for costs its turn.
+    with connection.wrap_database_errors, connection.connection.pipeline():
+        touched = parts.save(intake.parts)
+        stream_rows.save(list(intake.rows.values()))
+        changes = states.hear(intake.lives.heard, now)
+        turned = {change.run_id for change in changes}
+        changed = _update_runs(intake, turned, now)
+    changed |= _begin_runs(intake)
+    return intake, intake.bulletin(touched, changes, changed)
 
 
 def _refused(batch: Refused) -> wire.Result:
     return wire.Result(stream=batch.stream, status="refused", reason=batch.reason)
 
 
-def _update_runs(intake: Intake, changes: Iterable[states.Change], now: dt.datetime) -> set[UUID]:
+def _update_runs(intake: Intake, turned: Collection[UUID], now: dt.datetime) -> set[UUID]:
     """Bring the runs' rows up to date, all locked first and in order; returns those that changed to the eye."""
-    turned = {change.run_id for change in changes}
     due = runs.due(intake.runs(), now)
-    begun = intake.lives.begun
-    runs.lock({*turned, *due, *begun})
+    runs.lock({*turned, *due, *intake.lives.begun})
     runs.heard(due, now)
-    changed = {run_id for run_id, words in begun.items() if runs.begun(run_id, words)}
-    return changed | set(states.refresh_runs(turned))
+    return set(states.refresh_runs(turned))
+
+
+def _begin_runs(intake: Intake) -> set[UUID]:
+    """Take over what attempts said at their begin, on rows that are locked; returns the runs that it changed."""
+    return {run_id for run_id, words in intake.lives.begun.items() if runs.begun(run_id, words)}
