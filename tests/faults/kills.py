@@ -6,16 +6,16 @@ import random
 import signal
 import time
 import urllib.request
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 
 from tests.e2e.product import alive, until
 from tests.faults.prober import Prober
 from tests.faults.stage import Stage
+from tests.faults.stops import standing_still
 
 Times = dict[str, float]
 ARMED_S = 20.0
-SNAPSHOT = "web: while a snapshot is made"
 
 
 def training(stage: Stage, rng: random.Random) -> Times:
@@ -107,9 +107,8 @@ def at_point(point: str, *, whom: str = "self") -> Callable[[Stage, random.Rando
         draft = stage.folder / "armed"
         draft.write_text(whom)
         draft.rename(armed)
-        if point == SNAPSHOT:
-            _ask_for_snapshot(stage)
-        until(ARMED_S, lambda: not armed.exists(), f"a process comes by {point!r}")
+        with PROVOKED.get(point, nullcontext)(stage):
+            until(ARMED_S, lambda: not armed.exists(), f"a process comes by {point!r}")
         killed = time.monotonic()
         if part == "worker":
             if whom == "parent":
@@ -124,11 +123,27 @@ def at_point(point: str, *, whom: str = "self") -> Callable[[Stage, random.Rando
     return fault
 
 
-def _ask_for_snapshot(stage: Stage) -> None:
-    """As a page does that is opened; the others have theirs."""
+@contextmanager
+def _page_opened(stage: Stage) -> Iterator[None]:
+    """Somebody asks for a snapshot; the viewers have theirs."""
     url = f"{stage.product.url}/runs/{stage.current(near=True).run}/live/snapshot"
     with suppress(OSError, http.client.HTTPException):
         urllib.request.urlopen(urllib.request.Request(url, headers={"Cookie": stage.cookie}), timeout=10).close()
+    yield
+
+
+@contextmanager
+def _tasks_waiting(stage: Stage) -> Iterator[None]:
+    """The worker stands still, so that rounds wait for their judgement longer than the watcher likes."""
+    with standing_still(stage.tree("worker")):
+        yield
+
+
+# What makes a process come by a point that it passes only now and then.
+PROVOKED: dict[str, Callable[[Stage], AbstractContextManager[None]]] = {
+    "web: while a snapshot is made": _page_opened,
+    "watcher: before a task is asked for again": _tasks_waiting,
+}
 
 
 def _redone(stage: Stage, killed: float) -> float:

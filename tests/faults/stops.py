@@ -4,8 +4,8 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from tests.faults.stage import Stage
 
@@ -17,12 +17,8 @@ def stopped(part: str) -> Callable[[Stage, random.Random], Times]:
 
     def fault(stage: Stage, rng: random.Random) -> Times:
         one = stage.current(near=True)
-        victims = stage.tree(part)
-        _signal(victims, signal.SIGSTOP)
-        try:
+        with standing_still(stage.tree(part)):
             time.sleep(rng.uniform(1, 8))  # this is the fault itself
-        finally:
-            _signal(victims, signal.SIGCONT)
         healed = time.monotonic()
         if part == "postgres":
             assert stage.prober
@@ -32,6 +28,16 @@ def stopped(part: str) -> Callable[[Stage, random.Random], Times]:
         return {}
 
     return fault
+
+
+@contextmanager
+def standing_still(pids: list[int]) -> Iterator[None]:
+    """Processes that do nothing within the block."""
+    _signal(pids, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        _signal(pids, signal.SIGCONT)
 
 
 def _signal(pids: list[int], number: signal.Signals) -> None:
