@@ -1,5 +1,7 @@
 """Connecting a run: what to install and paste, and the team's tokens."""
 
+from urllib.parse import urlsplit
+
 from django import forms
 from django.conf import settings
 from django.contrib import messages
@@ -13,6 +15,8 @@ from dashboard.teams import tokens
 from dashboard.teams.access import current_team, may_change
 from dashboard.teams.models import Team
 from dashboard.teams.sign_in import signed_in
+
+_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 
 class TokenForm(forms.Form):
@@ -54,6 +58,7 @@ def connect(request: HttpRequest) -> HttpResponse:
         "tokens": tokens.of(team),
         "own_token": _own_token(team),
         "server_url": settings.PUBLIC_URL,
+        "only_here": urlsplit(settings.PUBLIC_URL).hostname in _LOOPBACK,
     }
     return render(request, "runs/connect.html", context)
 

@@ -20,9 +20,11 @@ def seconds(value: float | None) -> str:
 
 
 def duration(span: timedelta) -> str:
-    """How long a run took: 45 s, 3 min 36 s, 3 h 05 min, 2 d 03 h."""
-    total = max(0, round(span.total_seconds()))
-    return f"{total}{_NBSP}s" if total < 100 else _long(total)
+    """How long a run took, as its own page says it: 45 s, 3 min 36 s, 3 h 05 min, 2 d 03 h."""
+    total = span.total_seconds()
+    if total < 1:
+        return f"<{_NBSP}1{_NBSP}s"
+    return f"{int(total)}{_NBSP}s" if total < 100 else _long(round(total))
 
 
 def _long(total: int) -> str:

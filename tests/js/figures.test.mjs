@@ -7,7 +7,7 @@ import { chartsOf } from "../../dashboard/live/static/live/js/chartgroups.js";
 import { endedAgo, locate } from "../../dashboard/live/static/live/js/detail.js";
 import { figures } from "../../dashboard/live/static/live/js/figures.js";
 import { failureOf, failureText } from "../../dashboard/live/static/live/js/failure.js";
-import { age, bytes, clockTime, duration, reading } from "../../dashboard/live/static/live/js/format.js";
+import { age, bytes, clockTime, duration, isolated, reading } from "../../dashboard/live/static/live/js/format.js";
 import { joined, missing } from "../../dashboard/live/static/live/js/history.js";
 import { busyTimes, kindSeconds } from "../../dashboard/live/static/live/js/kinds.js";
 import { readings, resample, summarize } from "../../dashboard/live/static/live/js/resample.js";
@@ -72,14 +72,14 @@ test("key figures carry value, denominator and number of rounds", () => {
   assert.equal(waiting.value, "40\u00a0%");
   assert.equal(longest.value, "–");
   assert.deepEqual([memory.label, memory.detail], ["Coordinator memory, peak", "≥ 4.0 model copies"]);
-  assert.deepEqual([data.value, data.detail, data.more], ["3 of 3", "reporting · 0 dropped", "1\u00a0s old · ±\u00a02.0\u00a0ms"]);
+  assert.deepEqual([data.value, data.detail, data.more], ["3 of 3", "reporting", "0 dropped · 1\u00a0s old · ±\u00a02.0\u00a0ms"]);
 });
 
 test("a run that has ended says how many of its rounds are done, as the list of runs counts them", () => {
   const made = store(meta({ run: { state: "finished", rounds_planned: 1 }, lanes: [0, 1, 2].map((lane) => ({ lane, state: "finished" })) }));
   const [round, , , , , data] = figures(made, 21e9, 0.3);
   assert.deepEqual([round.value, round.detail], ["1 of 1", "done"]);
-  assert.deepEqual([data.value, data.detail, data.more], ["3", "ended · 0 dropped", ""]);
+  assert.deepEqual([data.value, data.detail, data.more], ["3", "ended", "0 dropped"]);
 });
 
 test("waiting needs a look from the share on that the server names, as in the list of runs", () => {
@@ -167,8 +167,13 @@ test("only stretches that are not loaded are fetched", () => {
 test("figures carry units and no more digits than mean something", () => {
   const plain = (text) => text.replaceAll("\u00a0", " ");
   assert.deepEqual([350e3, 1.93e9, 17.8e9, 125e9, 3720e9, NaN].map((ns) => plain(duration(ns))), ["350 µs", "1.93 s", "17.8 s", "2 min 05 s", "1 h 02 min", "–"]);
-  assert.deepEqual([-1e9, 0.4e9, 9.67e9, 125e9].map((ns) => plain(age(ns))), ["< 1 s", "< 1 s", "9 s", "2 min 05 s"]);
+  assert.deepEqual([-1e9, 0.4e9, 9.67e9, 99.97e9, 125e9, 11100e9, 183600e9].map((ns) => plain(age(ns))), ["< 1 s", "< 1 s", "9 s", "99 s", "2 min 05 s", "3 h 05 min", "2 d 03 h"]);
   assert.deepEqual([512, 2 ** 30 * 34.4].map((value) => plain(bytes(value))), ["512 B", "34.4 GiB"]);
   assert.deepEqual([plain(reading(0.71, "ratio")), plain(reading(NaN, "bytes"))], ["71 %", "–"]);
   assert.match(clockTime(1_790_000_000_123_456_789n, 1e6), /:\d\d\.123$/);
+});
+
+test("a name turns nothing around it, and most are left as they are", () => {
+  assert.equal(isolated("rank-0"), "rank-0");
+  assert.equal(isolated("\u202egnol\u2069\u202e"), "\u2068gnol\u2069");
 });

@@ -2,17 +2,22 @@
 
 from typing import Any
 
+import psycopg
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
 
 from dashboard.teams import login_links
 from dashboard.teams.models import User
 from dashboard.teams.teams import ensure_first_team
 
+_SECONDS = 3
+
 
 class Command(BaseCommand):
     """Prints one URL."""
 
+    requires_system_checks: list[str] = []
     help = "Print a login link that works once, for an hour."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -20,8 +25,18 @@ class Command(BaseCommand):
         parser.add_argument("--user", help="a username; default: the owner of the first team")
 
     def handle(self, *args: Any, user: str | None, **options: Any) -> None:
-        """Make the link."""
+        """Make the link. That no server runs is told at once, without the pool's patience and its warnings."""
+        _reach_database()
         self.stdout.write(settings.PUBLIC_URL + login_links.make(_person(user)))
+
+
+def _reach_database() -> None:
+    try:
+        psycopg.connect(**{**connection.get_connection_params(), "connect_timeout": _SECONDS}).close()
+    except psycopg.OperationalError:
+        raise CommandError(
+            f"No Roundwatch runs on {settings.DATA.root}. Start it with sh deploy/up, or say where by ROUNDWATCH_DATA."
+        ) from None
 
 
 def _person(username: str | None) -> User:

@@ -1,6 +1,6 @@
 // Which charts a run has: its series grouped by what they measure, with how their workers are summed up.
 
-import { plural } from "./format.js";
+import { isolated, plural } from "./format.js";
 
 const isCoordinator = (lane) => lane?.info.role === "coordinator";
 const GAP_HOST = 15e9;
@@ -17,7 +17,7 @@ const RULES = [
 ];
 
 function ruleOf(info) {
-  if (info.source === "training") return { title: info.metric, how: "median", kind: "aggregate", training: true };
+  if (info.source === "training") return { title: isolated(info.metric), how: "median", kind: "aggregate", training: true };
   return RULES.find((rule) => rule.test.test(info.metric ?? ""));
 }
 

@@ -11,12 +11,23 @@ const INSET = 6;
 const COLUMN = 3;
 const MANY = 256;
 
+/** Lowest and highest finite value in view; of nothing, Infinity and -Infinity. */
+function extentOf(low, high) {
+  let [least, most] = [Infinity, -Infinity];
+  for (let i = 0; i < high.length; i++) {
+    if (low[i] < least && low[i] !== -Infinity) least = low[i];
+    if (high[i] > most && high[i] !== Infinity) most = high[i];
+  }
+  return [least, most];
+}
+
 class Chart {
   constructor() {
     this.head = el("div", { class: "row-head chart-head" });
-    this.value = el("div", { class: "chart-value" });
+    this.value = el("b");
+    this.extent = el("div", { class: "chart-extent" });
     this.canvas = el("canvas", { role: "img" });
-    this.element = el("div", { class: "chart" }, this.head, this.value, this.canvas);
+    this.element = el("div", { class: "chart" }, this.head, el("div", { class: "chart-value" }, this.value, this.extent), this.canvas);
   }
 
   /** `spec` as of `chartsOf`; draws what the view shows and says the newest value, or that under the cursor. */
@@ -28,27 +39,25 @@ class Chart {
     const from = Math.floor(view.from / step) * step;
     const rows = lines.map((line) => resample(line, from, step, count, spec.gap));
     const { low, high, value } = summarize(rows, spec.how);
-    const range = this.#range(spec, low, high);
-    this.#say(spec, lines, cursor);
+    const extent = extentOf(low, high);
+    const range = this.#range(spec, extent);
+    this.#say(spec, lines, cursor, extent);
     this.#paint({ low, high, value, x: (i) => view.x(from + i * step), range, theme, grid, view, now, cursor, spec, many: lines.length > 1 });
   }
 
-  #say(spec, lines, cursor) {
+  #say(spec, lines, cursor, [least, most]) {
     const known = readings(lines, cursor, spec.gap);
     const { value } = summarize(known.map((one) => [one]), spec.how);
     const text = known.length ? reading(value[0], spec.unit) : "–";
     say(this.value, text);
     say(this.head, spec.label);
-    this.canvas.setAttribute("aria-label", `${spec.label}: ${text}`);
+    const extent = most >= least ? `${reading(least, spec.unit)} to ${reading(most, spec.unit)}` : "";
+    say(this.extent, extent);
+    this.canvas.setAttribute("aria-label", `${spec.label}: ${text}${extent && `, in view ${extent}`}`);
   }
 
   /** From zero to a round number above the highest, except for training metrics, which may lie anywhere. */
-  #range(spec, low, high) {
-    let [least, most] = [Infinity, -Infinity];
-    for (let i = 0; i < high.length; i++) {
-      if (low[i] < least) least = low[i];
-      if (high[i] > most && high[i] !== Infinity) most = high[i];
-    }
+  #range(spec, [least, most]) {
     if (!(most >= least)) return [0, 1];
     if (spec.top) return [0, spec.top];
     if (!spec.training) return [0, niceStep(Math.max(most, 1e-9) * 1.05)];

@@ -1,6 +1,6 @@
 // Everything that is known of one phase, in words: what the hover card and the panel say.
 
-import { age, bytes, clockTime, duration, number, plural, share } from "./format.js";
+import { age, bytes, clockTime, duration, isolated, number, plural, share } from "./format.js";
 import { FLAG } from "./frames.js";
 
 /** The phase {attempt, id} as it is in the store now, or null: lane, name, kind, round, start, end, open, flags ... */
@@ -38,7 +38,7 @@ function described(store, lane, span, open) {
 }
 
 export function title({ name, lane, round }) {
-  return [name, lane.info.name, round >= 0 ? `round ${round}` : "outside of any round"].join(" · ");
+  return [isolated(name), isolated(lane.info.name), round >= 0 ? `round ${round}` : "outside of any round"].join(" · ");
 }
 
 /** How a phase stands: "open", "no word for 12 s", "failed", "aborted", or "". */
@@ -79,7 +79,7 @@ export function moreLines(more) {
     const seconds = (value) => duration(value * 1e9);
     found.push(`${plural(peers.count, "peer")}: ${seconds(peers.fastest_s)} to ${seconds(peers.slowest_s)}, lower median ${seconds(peers.median_s)}${peers.ratio ? ` · ${peers.ratio.toFixed(1)} ×` : ""}`);
   }
-  if (parent) found.push(`within ${parent}`);
+  if (parent) found.push(`within ${isolated(parent)}`);
   if (attempt) found.push(`attempt ${attempt + 1} of its worker`);
   return found;
 }

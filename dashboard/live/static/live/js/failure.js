@@ -1,5 +1,7 @@
 // Why a run failed: the worst end of a worker, the earliest of equals, as its agent or the server told it.
 
+import { isolated } from "./format.js";
+
 const WORST_FIRST = ["failed", "killed", "lost"];
 
 /** When a worker was last heard of (ns); Infinity where that is not known. */
@@ -23,5 +25,5 @@ export function failureOf(store) {
 
 /** The same in one line: "failed: out of memory · trainer-1". */
 export function failureText({ state, reason, worker }) {
-  return `${reason ? `${state}: ${reason}` : state} · ${worker}`;
+  return `${reason ? `${state}: ${isolated(reason)}` : state} · ${isolated(worker)}`;
 }

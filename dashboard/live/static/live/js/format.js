@@ -20,7 +20,9 @@ export function duration(ns) {
 /** How old something is, or how long a run took (ns): in whole seconds, for tenths mean nothing there. */
 export function age(ns) {
   if (!(ns >= 1e9)) return `<${SPACE}1${SPACE}s`;
-  return ns < 100e9 ? `${Math.floor(ns / 1e9)}${SPACE}s` : duration(ns);
+  if (ns < 100e9) return `${Math.floor(ns / 1e9)}${SPACE}s`;
+  const hours = Math.floor(Math.round(ns / 1e9) / 3600);
+  return hours < 24 ? duration(ns) : `${Math.floor(hours / 24)}${SPACE}d${SPACE}${two(hours % 24)}${SPACE}h`;
 }
 
 export function share(value) {
@@ -69,6 +71,13 @@ export function clockTime(unixNs, step = 1e8) {
 
 export function plural(count, one, many = `${one}s`) {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
+const TURNS = /[\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f]/g;
+
+/** A name amid other words: what it holds of writing from right to left turns nothing around it. */
+export function isolated(name) {
+  return /^[\x00-\x7f]*$/.test(name) ? name : `\u2068${name.replace(TURNS, "")}\u2069`;
 }
 
 /** Names in order as people count: host-2 before host-10. */

@@ -2,7 +2,7 @@
 
 import { el, fill, say } from "./dom.js";
 import { failureOf, failureText } from "./failure.js";
-import { age, clockTime, plural } from "./format.js";
+import { age, clockTime, isolated, plural } from "./format.js";
 import { figures } from "./figures.js";
 
 class Figure {
@@ -11,7 +11,7 @@ class Figure {
     this.label = el("button", { type: "button", class: "figure-label", popovertarget: id });
     this.value = el("b", { class: "figure-value" });
     this.detail = el("span", { class: "figure-detail" });
-    this.more = el("div", { class: "figure-detail" });
+    this.more = el("div", { class: "figure-detail figure-more" });
     this.definition = el("div", { id, class: "definition", popover: "auto" });
     this.definition.addEventListener("beforetoggle", () => this.#place());
     this.element = el("div", { class: "figure" }, this.label, el("div", { class: "figure-line" }, this.value, " ", this.detail), this.more, this.definition);
@@ -22,6 +22,7 @@ class Figure {
     say(this.value, value);
     say(this.detail, detail);
     say(this.more, more);
+    if (this.more.title !== more) this.more.title = more;
     say(this.definition, definition);
     this.element.dataset.tone = tone;
   }
@@ -65,8 +66,9 @@ export class Header {
     const trainers = lanes.filter((info) => info.role === "trainer").length;
     const machines = new Set(lanes.map((info) => info.machine).filter(Boolean)).size;
     const site = lanes.find((info) => info.role === "coordinator")?.site;
-    const facts = [trainers ? plural(trainers, "trainer") : "", machines ? plural(machines, "machine") : ""];
-    if (site) facts.push(`coordinator in ${site}`);
+    const workers = lanes.length > trainers ? `${plural(lanes.length, "worker")}, ${trainers.toLocaleString("en")} of them trainers` : plural(trainers, "trainer");
+    const facts = [lanes.length ? workers : "", machines ? plural(machines, "machine") : ""];
+    if (site) facts.push(`coordinator in ${isolated(site)}`);
     if (started) {
       const end = store.run.ended_ns ? store.fromUnix(store.run.ended_ns) : now;
       const length = end - store.fromUnix(started);

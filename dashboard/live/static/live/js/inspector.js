@@ -3,7 +3,7 @@
 import { attributes, endedAgo, lines, moreLines, title } from "./detail.js";
 import { el, fill, say, swatch } from "./dom.js";
 import { failureOf } from "./failure.js";
-import { duration, plural, share } from "./format.js";
+import { duration, isolated, plural, share } from "./format.js";
 import { KINDS } from "./frames.js";
 import { kindSeconds } from "./kinds.js";
 
@@ -55,7 +55,7 @@ function roundSection(store, round, now, { step, theme }) {
 const KIND_TITLES = { straggler: "Slow", slow_phase: "Slow, still running" };
 
 function findingCard(finding) {
-  const heading = KIND_TITLES[finding.kind] ? `${KIND_TITLES[finding.kind]} ${finding.phase}` : finding.kind.replaceAll("_", " ");
+  const heading = KIND_TITLES[finding.kind] ? `${KIND_TITLES[finding.kind]} ${isolated(finding.phase)}` : finding.kind.replaceAll("_", " ");
   const rounds = finding.rounds?.length ? `round ${finding.rounds.join(", ")}` : "";
   return el("section", { class: "card finding", "data-severity": finding.severity },
     el("header", {}, el("h3", {}, heading), el("span", { class: `tag ${finding.state}` }, [finding.state, rounds].filter(Boolean).join(" · "))),
@@ -66,7 +66,7 @@ function findingCard(finding) {
 /** The card on why the run failed. */
 function failureCard({ state, reason, worker, others }) {
   const more = others > 0 && el("p", { class: "muted" }, `and ${plural(others, "more worker")} ${state}`);
-  return el("section", { class: "card failure" }, el("h3", {}, `${worker} ${state}`), reason && el("p", {}, reason), more);
+  return el("section", { class: "card failure" }, el("h3", {}, `${isolated(worker)} ${state}`), reason && el("p", {}, reason), more);
 }
 
 function phaseSection(store, facts, more, age, close) {

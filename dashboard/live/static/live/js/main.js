@@ -77,6 +77,7 @@ function snapshot(frames) {
 function words(now) {
   status.draw(store, { filter: ui.filter, lanes: page.layout.lanes });
   header.draw(store, now);
+  tooltip.tick(store, now);
   toolbar.draw({ view, ui, fresh: page.fresh(), running: !page.ended, phases: store.phases });
   inspector.draw({ store, facts: page.selected(), area: ui.statistics, round: page.round(), now });
   root.dataset.cursor = connection.cursor ? `${connection.cursor.epoch}.${connection.cursor.last}` : "";

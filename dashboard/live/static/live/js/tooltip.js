@@ -1,14 +1,15 @@
 // The card beside the pointer: every detail of a phase, and what the server adds to it after a moment.
 
-import { attributes, endedAgo, lines, moreLines, title } from "./detail.js";
+import { attributes, endedAgo, lines, locate, moreLines, title } from "./detail.js";
 import { el, fill } from "./dom.js";
+import { isolated } from "./format.js";
 
 const DWELL_MS = 150;
 const AWAY = 14;
 
 export class Tooltip {
   constructor(element, details) {
-    Object.assign(this, { element, details, key: null });
+    Object.assign(this, { element, details, key: null, at: null });
   }
 
   /** Shows a phase near a point of the window, or hides with null. */
@@ -22,8 +23,18 @@ export class Tooltip {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.#ask(store, facts, key), DWELL_MS);
     }
+    this.at = { attempt: facts.attempt, id: facts.id, lane: facts.lane.index };
     this.#write(store, facts, now);
     return this.#place(point);
+  }
+
+  /** While the pointer rests, what is shown goes on: an open phase grows, an ended one gets older. */
+  tick(store, now) {
+    const facts = this.key === null || this.element.hidden ? null : locate(store, this.at);
+    if (!facts) return;
+    this.now = now;
+    this.#write(store, facts, now);
+    this.#place(this.point);
   }
 
   text(text, point) {
@@ -45,7 +56,7 @@ export class Tooltip {
     if (ended) shown.push(el("div", {}, ended));
     if (facts.finding) shown.push(el("div", { class: "tip-finding" }, facts.finding.observed));
     shown.push(...moreLines(this.more).map((line) => el("div", {}, line)));
-    for (const [name, text] of attributes(this.more?.attrs)) shown.push(el("div", { class: "tip-attr" }, `${name}: ${text}`));
+    for (const [name, text] of attributes(this.more?.attrs)) shown.push(el("div", { class: "tip-attr" }, `${isolated(name)}: ${text}`));
     fill(this.element, ...shown);
   }
 
