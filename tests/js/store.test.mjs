@@ -152,6 +152,13 @@ test("readings that are old grow thinner, with their peaks, joined as before and
   assert.ok(drawn.every(Number.isFinite), "no holes where only thinning took readings away");
 });
 
+test("a reading that is no number hides no peak", () => {
+  const kept = new Samples();
+  const values = [NaN, 5, NaN, 4];
+  kept.apply(message(samples(values.map((value, time) => ({ time, series: 1, value }))))[0], 1_790_000_000_000_000_000n);
+  assert.equal(kept.peak([1]), 5);
+});
+
 test("a silence stays a hole as long as its readings are whole", () => {
   const kept = new Samples();
   kept.apply(message(samples([0, 1, 2, 90, 91].map((time) => ({ time, series: 1, value: 1 }))))[0], 1_790_000_000_000_000_000n);

@@ -1,7 +1,7 @@
 // The key figures of a run: value, what stands beside it, and its definition, denominator and number of rounds.
 
 import { mean } from "./arithmetic.js";
-import { age, bytes, duration, plural, share } from "./format.js";
+import { age, bytes, duration, isolated, plural, share } from "./format.js";
 import { KINDS } from "./frames.js";
 import { kindSeconds } from "./kinds.js";
 import { STALE_NS } from "./store.js";
@@ -21,7 +21,7 @@ export function commonPhase(store) {
     if (inner && !inner.stale) inPhase.set(inner.phase, (inPhase.get(inner.phase) ?? 0) + 1);
   }
   const [phase, members] = [...inPhase].sort((a, b) => b[1] - a[1])[0] ?? [];
-  return members ? `${count(members)} of ${count(trainers.length)} in ${store.phase(phase).name}` : "";
+  return members ? `${count(members)} of ${count(trainers.length)} in ${isolated(store.phase(phase).name)}` : "";
 }
 
 function roundFigure(store) {
@@ -61,7 +61,7 @@ function longestFigure(store) {
   const last = store.rounds.newestClosed;
   if (!last) return { label, value: "–", detail: "", definition };
   const finding = store.marks.ofRound(last.index).find((one) => one.phase);
-  const more = finding ? `slow: ${[finding.phase, ...(finding.workers ?? [])].join(", ")}` : "";
+  const more = finding ? `slow: ${[finding.phase, ...(finding.workers ?? [])].map(isolated).join(", ")}` : "";
   const tone = finding ? "warn" : "";
   const { seconds } = kindSeconds(store, last);
   const skipped = new Set(["compute", "wait"]);
@@ -90,14 +90,13 @@ function dataFigure(store, now) {
   const live = attempts.filter((attempt) => now - attempt.heard < STALE_NS && !ENDED.has(attempt.state));
   const heard = Math.max(...attempts.map((attempt) => attempt.heard).filter(Number.isFinite));
   const error = Math.max(...live.map((attempt) => attempt.error).filter(Number.isFinite));
-  const detail = [!lanes.length ? "" : going.length ? "reporting" : "ended", `${count(store.dropped)} dropped`];
-  const more = [];
-  if (store.rejected) detail.push(`${count(store.rejected)} rejected`);
+  const more = [`${count(store.dropped)} dropped`];
+  if (store.rejected) more.push(`${count(store.rejected)} rejected`);
   if (going.length && Number.isFinite(heard)) more.push(`${age(now - heard)} old`);
   if (Number.isFinite(error)) more.push(`±\u00a0${duration(error)}`);
   const reporting = new Set(live.map((attempt) => attempt.lane)).size;
   return {
-    label: "Data", value: going.length ? `${count(reporting)} of ${count(going.length)}` : lanes.length ? count(lanes.length) : "–", detail: detail.filter(Boolean).join(" · "), more: more.join(" · "),
+    label: "Data", value: going.length ? `${count(reporting)} of ${count(going.length)}` : lanes.length ? count(lanes.length) : "–", detail: !lanes.length ? "" : going.length ? "reporting" : "ended", more: more.join(" · "),
     tone: going.length > reporting || store.dropped || store.rejected ? "warn" : "",
     definition: "Workers heard of within 10 s, of those that have not ended. Dropped: records that agents counted as lost; rejected: records the server could not read. How old the newest word is, and the largest error of the clocks of those that report.",
   };

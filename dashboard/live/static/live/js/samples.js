@@ -8,13 +8,14 @@ export const READING_LIMIT = 2_000_000;
 const MOST = 20_000;
 const FEWEST = 500;
 
-/** Times in ns since the store's origin. Before `thinned`, one reading stands for each stretch of `spacing`. */
+/** Times in ns since the store's origin; `highest` is of all readings that came. Before `thinned`, one reading stands for each stretch of `spacing`. */
 class Line {
   constructor() {
     this.info = {};
     this.spacing = 0;
     this.thinned = -Infinity;
     this.count = 0;
+    this.highest = NaN;
     this.times = new Float64Array(64);
     this.values = new Float32Array(64);
   }
@@ -29,6 +30,7 @@ class Line {
     this.times[at] = time;
     this.values[at] = value;
     this.count += 1;
+    if (value > this.highest || Number.isNaN(this.highest)) this.highest = value;
   }
 
   /** Index of the last reading at or before `time`, -1 without one. */
@@ -115,7 +117,7 @@ export class Samples {
     let highest = NaN;
     for (const id of ids) {
       const line = this.lines.get(id);
-      for (let i = 0; i < line.count; i++) if (!(line.values[i] <= highest)) highest = line.values[i];
+      if (line.highest > highest || Number.isNaN(highest)) highest = line.highest;
     }
     return highest;
   }
