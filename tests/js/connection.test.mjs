@@ -185,3 +185,13 @@ test("a download of many parts may take long, but not fall silent", async (t) =>
   t.mock.timers.tick(1);
   await refused;
 });
+
+test("a server that is back is met within 1.25 s, however long it was away", async (t) => {
+  await connected(t);
+  for (let tries = 1; tries < 12; tries++) {
+    sockets.at(-1).close();
+    t.mock.timers.tick(1250);
+    await settle();
+    assert.equal(sockets.length, tries + 1, `try ${tries}`);
+  }
+});
