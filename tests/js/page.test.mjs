@@ -7,11 +7,12 @@ import { Clock } from "../../dashboard/live/static/live/js/clock.js";
 import { advanced } from "../../dashboard/live/static/live/js/connection.js";
 import { partsOf } from "../../dashboard/live/static/live/js/inspector.js";
 import { arrange } from "../../dashboard/live/static/live/js/lanes.js";
+import { Page } from "../../dashboard/live/static/live/js/page.js";
 import { slots } from "../../dashboard/live/static/live/js/roundstrip.js";
 import { Store } from "../../dashboard/live/static/live/js/store.js";
 import { tableRows } from "../../dashboard/live/static/live/js/table.js";
 import { inkOn, luminance, pixel } from "../../dashboard/live/static/live/js/theme.js";
-import { message, spans } from "./frames_of.mjs";
+import { message, spans, steps } from "./frames_of.mjs";
 
 test("the cursor goes forward within an epoch and follows a new one; frames without one do not move it", () => {
   const from = { epoch: 5n, last: 100n };
@@ -76,4 +77,19 @@ test("the table lists what touches the view, newest first, and says how much it 
   const { all, rows } = tableRows(store, layout, { from: 4_600_000, to: 12_000_000 }, 5);
   assert.equal(all, 7);
   assert.deepEqual(rows.map((row) => row.id), [11, 10, 9, 8, 7]);
+});
+
+test("a page that was opened at a time of the past counts the rounds that have begun since, and none before", () => {
+  globalThis.location = { search: "?from=1790000000000000000&to=1790000001000000000", pathname: "/" };
+  const page = new Page({}, { phase: "phase" });
+  const begun = (index) => page.store.apply(message(steps([{ begin: index * 1e9, end: NaN, index, kinds: new Array(9).fill(NaN) }])));
+  assert.equal(page.fresh(), 0, "nothing is known yet");
+  [0, 1, 2].forEach(begun);
+  page.settle();
+  assert.equal(page.view.follow, false);
+  assert.equal(page.fresh(), 0);
+  begun(3);
+  assert.equal(page.fresh(), 1);
+  page.view.followNow();
+  assert.equal(page.fresh(), 0);
 });

@@ -33,8 +33,10 @@ class Chart {
   /** `spec` as of `chartsOf`; draws what the view shows and says the newest value, or that under the cursor. */
   draw(spec, lines, { view, theme, grid, now, cursor }) {
     fit(this.canvas, view.width, HEIGHT);
-    const step = view.perPixel * COLUMN;
-    const count = Math.ceil(view.width / COLUMN) + 2;
+    // Of very many lines fewer columns are summed up, or a thousand workers would hold a frame up each second.
+    const wide = COLUMN * Math.ceil(lines.length / MANY);
+    const step = view.perPixel * wide;
+    const count = Math.ceil(view.width / wide) + 2;
     // Columns stand at multiples of the step, so that a moving view does not make the line shiver.
     const from = Math.floor(view.from / step) * step;
     const rows = lines.map((line) => resample(line, from, step, count, spec.gap));

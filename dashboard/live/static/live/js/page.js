@@ -80,11 +80,13 @@ export class Page {
     return locate(this.store, this.ui.selection);
   }
 
-  /** How many rounds have begun since the view was paused. */
+  /** How many rounds have begun since the view was paused; of a page that was opened paused, since its first picture. */
   fresh() {
-    const newest = this.store.rounds.newest?.index ?? -1;
+    const newest = this.store.rounds.newest?.index;
+    if (newest === undefined) return 0;
     if (this.view.follow) this.left = newest;
-    return newest - (this.left ?? newest);
+    this.left ??= newest;
+    return newest - this.left;
   }
 
   /** Writes the state into the URL once it rests. */
