@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from dashboard.teams.names import legible
 from ingest.queries.run_list import RunRow
 
 _NBSP = "\N{NO-BREAK SPACE}"
@@ -61,4 +62,5 @@ def findings(row: RunRow) -> str:
         return ""
     count = f"{row.open_findings} open" if row.open_findings else f"{row.all_findings} resolved"
     what = _FINDINGS.get(row.finding.kind, row.finding.kind)
-    return f"{count}: {what} {row.finding.phase}".rstrip()
+    phase = row.finding.phase and legible(row.finding.phase)
+    return f"{count}: {what} {phase}".rstrip()

@@ -7,7 +7,7 @@ import { chartsOf } from "../../dashboard/live/static/live/js/chartgroups.js";
 import { endedAgo, locate } from "../../dashboard/live/static/live/js/detail.js";
 import { figures } from "../../dashboard/live/static/live/js/figures.js";
 import { failureOf, failureText } from "../../dashboard/live/static/live/js/failure.js";
-import { age, bytes, clockTime, duration, isolated, reading } from "../../dashboard/live/static/live/js/format.js";
+import { age, bytes, clockTime, duration, isolated, legible, reading } from "../../dashboard/live/static/live/js/format.js";
 import { joined, missing } from "../../dashboard/live/static/live/js/history.js";
 import { busyTimes, kindSeconds } from "../../dashboard/live/static/live/js/kinds.js";
 import { readings, resample, summarize } from "../../dashboard/live/static/live/js/resample.js";
@@ -176,4 +176,5 @@ test("figures carry units and no more digits than mean something", () => {
 test("a name turns nothing around it, and most are left as they are", () => {
   assert.equal(isolated("rank-0"), "rank-0");
   assert.equal(isolated("\u202egnol\u2069\u202e"), "\u2068gnol\u2069");
+  assert.deepEqual(["a\u202eb", "\u200b\u200d", " ", "é"].map(legible), ["ab", "(invisible)", "(invisible)", "é"]);
 });

@@ -8,8 +8,10 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from dashboard.teams.access import choice_of
+from dashboard.teams.names import legible
 
 register = template.Library()
+register.filter("legible", legible)
 
 
 @register.inclusion_tag("shell/team_menu.html", takes_context=True)

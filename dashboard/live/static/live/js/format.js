@@ -75,9 +75,16 @@ export function plural(count, one, many = `${one}s`) {
 
 const TURNS = /[\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f]/g;
 
+/** A name without marks of direction; "(invisible)" where nothing of it can be seen. */
+export function legible(name) {
+  if (/^[!-~]/.test(name)) return name.replace(TURNS, "");
+  const seen = name.replace(TURNS, "");
+  return /[^\p{Cc}\p{Cf}\p{Z}]/u.test(seen) ? seen : "(invisible)";
+}
+
 /** A name amid other words: what it holds of writing from right to left turns nothing around it. */
 export function isolated(name) {
-  return /^[\x00-\x7f]*$/.test(name) ? name : `\u2068${name.replace(TURNS, "")}\u2069`;
+  return /^[!-~][ -~]*$/.test(name) ? name : `\u2068${legible(name)}\u2069`;
 }
 
 /** Names in order as people count: host-2 before host-10. */

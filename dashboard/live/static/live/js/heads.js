@@ -1,7 +1,7 @@
 // Names beside the lanes: elements for the rows in sight only, reused as they scroll.
 
 import { el, say } from "./dom.js";
-import { plural } from "./format.js";
+import { legible, plural } from "./format.js";
 import { rowsInSight } from "./measure.js";
 
 const NAMED_FROM = 12;
@@ -54,7 +54,7 @@ export class Heads {
     element.style.height = `${row.height}px`;
     element.lane = row.lane ?? null;
     const { info } = row.lane ?? {};
-    say(element, info ? info.name : row.label);
+    say(element, info ? legible(info.name) : row.label);
     if (!info) {
       element.className = "row-head";
       element.removeAttribute("title");

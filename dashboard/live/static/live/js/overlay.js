@@ -2,7 +2,7 @@
 
 import { fit } from "./dom.js";
 import { FLAG } from "./frames.js";
-import { duration } from "./format.js";
+import { duration, isolated } from "./format.js";
 import { RANK } from "./raster.js";
 
 const LABELLED = 24;
@@ -86,25 +86,34 @@ export class Overlay {
 
   #text(bar, phase, store) {
     const { attempt, id, flags } = this.#facts(bar, store);
-    if (!(flags & FLAG.SLOW)) return [phase.name];
+    const name = isolated(phase.name);
+    if (!(flags & FLAG.SLOW)) return [name];
     const took = bar.open ? bar.open.end - bar.open.start : bar.lane.spans.end[bar.index] - bar.lane.spans.start[bar.index];
     const ratio = store.marks.comparison(attempt, id, store.lanes)?.ratio;
-    const timed = `${phase.name} ${duration(took)}`;
-    return [phase.name, timed, ratio ? `${timed} · ${ratio.toFixed(1)} ×` : timed];
+    const timed = `${name} ${duration(took)}`;
+    return [name, timed, ratio ? `${timed} · ${ratio.toFixed(1)} ×` : timed];
   }
 
   /** The longest of several texts that fits, else as much of the shortest as does; on plain ground where there is a hatch. */
   #label(texts, left, right, bar, { ink, ground }) {
     const room = right - left;
     let text = texts.findLast((candidate) => this.#width(candidate) <= room);
-    if (!text) {
-      const kept = Math.floor((texts[0].length * (room - 6)) / this.#width(texts[0]));
-      if (kept < 3) return;
-      text = `${texts[0].slice(0, kept)}…`;
-    }
+    text ??= this.#cut(texts[0], room);
+    if (!text) return;
     if (ground) this.#fill(ground, left - 2, left + this.#width(text) + 3, { ...bar, y: bar.y + 2, height: bar.height - 4 });
     this.context.fillStyle = ink;
     this.context.fillText(text, left, bar.y + bar.height / 2 + 0.5);
+  }
+
+  /** As much of a text as there is room for, by whole characters; "" for less than three. */
+  #cut(text, room) {
+    const characters = [...text];
+    let kept = Math.floor((characters.length * room) / this.#width(text));
+    for (; kept >= 3; kept--) {
+      const cut = `${characters.slice(0, kept).join("")}…`;
+      if (this.#width(cut) <= room) return cut;
+    }
+    return "";
   }
 
   #width(text) {

@@ -94,7 +94,10 @@ export class Renderer {
   /** A table that changed sixty times a second could not be read: it follows twice a second, a person at once. */
   #table(time) {
     const { store, layout, view, ui } = this.page;
-    if (time - this.tableAt < TABLE_MS && this.touched < this.tableAt) return;
+    if (time - this.tableAt < TABLE_MS && this.touched < this.tableAt) {
+      this.dirty = true; // of an ended run this may have been the last news
+      return;
+    }
     this.tableAt = time;
     this.table.draw({ store, layout, view, selected: ui.selection });
   }

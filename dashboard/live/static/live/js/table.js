@@ -1,6 +1,6 @@
 // The phases in view as a table, for those who read better than they look, and for copying.
 
-import { clockTime, duration } from "./format.js";
+import { clockTime, duration, legible } from "./format.js";
 import { el, fill } from "./dom.js";
 import { ofBar, standing } from "./detail.js";
 
@@ -46,7 +46,7 @@ export class Table {
     const { lane, name, kind, round, start, end, attempt, id } = facts;
     const picked = selected?.id === id && selected.attempt === attempt;
     return el("tr", { "aria-selected": picked ? "true" : null, click: () => this.on.pick({ attempt, id, lane: lane.index }) },
-      el("th", { scope: "row" }, lane.info.name), el("td", {}, name), el("td", {}, kind), el("td", {}, round >= 0 ? String(round) : "–"),
+      el("th", { scope: "row" }, legible(lane.info.name)), el("td", {}, legible(name)), el("td", {}, kind), el("td", {}, round >= 0 ? String(round) : "–"),
       el("td", {}, clockTime(store.toUnix(start), 1e6)), el("td", {}, duration(end - start)), el("td", {}, facts.finding ? "slow" : standing(facts)));
   }
 }
