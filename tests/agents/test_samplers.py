@@ -34,7 +34,7 @@ def test_utilisation_is_the_busy_share_between_two_readings(kernel: Kernel) -> N
     kernel.proc("loadavg", "1.50 1.20 1.00 2/300 4242\n")
     ticks(kernel, user=1000, idle=9000)
     sampler = HostSampler(kernel.paths)
-    assert values(sampler.read()) == {"host_load1": 1.5}
+    assert values(sampler.read()) == {"host_load1": 1.5, "host_cpus": 1}
     assert CPU in sampler.absent
     ticks(kernel, user=1030, idle=9060, iowait=10, guest=30)
     assert values(sampler.read())[CPU] == pytest.approx(0.3)
@@ -57,7 +57,7 @@ def test_an_unknown_stat_file_is_said_and_not_guessed(kernel: Kernel, text: str)
     kernel.proc("stat", text)
     sampler = HostSampler(kernel.paths)
     assert values(sampler.read()) == {}
-    assert set(sampler.absent) == {CPU, "host_load1"}
+    assert {CPU, "host_load1"} <= set(sampler.absent)
 
 
 def test_host_memory_counts_anonymous_and_shared_but_no_page_cache(kernel: Kernel) -> None:
@@ -91,9 +91,9 @@ def test_memory_of_a_process_that_is_gone_is_absent(kernel: Kernel) -> None:
     assert of_process(77, kernel.paths) == []
     kernel.proc("78/status", "Name:\tkthreadd\n")
     assert of_process(78, kernel.paths) == []
-    memory, _ = process_samplers(77, kernel.paths)
-    assert list(memory.read()) == []
-    assert "77" in memory.absent["process_memory_bytes"]
+    [sampler] = process_samplers(77, kernel.paths)
+    assert list(sampler.read()) == []
+    assert "77" in sampler.absent["process_memory_bytes"]
 
 
 def test_own_memory_grows_by_what_is_kept_and_falls_when_given_back() -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from roundwatch.samplers.cgroup import CgroupSampler, count_cpus
+from roundwatch.samplers.cgroup import CgroupSampler
+from roundwatch.samplers.cpulist import cpus
 from tests.agents.fakes.kernel import MIB, Kernel, values
 
 V2 = "/sys/fs/cgroup"
@@ -13,6 +14,8 @@ GONE_WITHOUT_LIMITS = {
     "cgroup_cpu_quota_cpus",
     "cgroup_cpu_throttled_ratio",
     "cgroup_cpu_throttled_seconds_total",
+    "cgroup_cpu_periods_total",
+    "cgroup_cpu_throttled_periods_total",
 }
 
 
@@ -33,11 +36,23 @@ def version_2(kernel: Kernel, group: str, *, limit: str = "max", cpu: str = "max
     kernel.sys(
         f"{folder}/cpu.stat", f"usage_usec 5\nnr_periods 100\nnr_throttled {throttled}\nthrottled_usec 2500000\n"
     )
+    kernel.sys(f"{folder}/memory.events", "low 0\nhigh 4\nmax 9\noom 3\noom_kill 2\n")
+    kernel.sys(f"{folder}/cpuset.cpus.effective", "0-7\n")
+    pressures(kernel, folder, waited_us=0)
+
+
+def pressures(kernel: Kernel, folder: str, *, waited_us: int) -> None:
+    text = "{0} avg10=0.00 avg60=0.00 avg300=0.00 total={1}\n"
+    for resource in ("cpu", "memory", "io"):
+        kernel.sys(f"{folder}/{resource}.pressure", text.format("some", waited_us) + text.format("full", 7))
 
 
 def version_1(kernel: Kernel, group: str, *, limit: int = 9223372036854771712, quota: int = -1) -> None:
     """One group of version 1, the same sizes."""
     memory, cpu = f"fs/cgroup/memory/{group}".rstrip("/"), f"fs/cgroup/cpu,cpuacct/{group}".rstrip("/")
+    kernel.sys(f"{memory}/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
+    kernel.sys(f"{memory}/memory.failcnt", "3\n")
+    kernel.sys(f"{cpu}/cpuacct.usage", "5000\n")
     kernel.sys(f"{memory}/memory.stat", f"rss 1\ntotal_rss {100 * MIB}\ntotal_shmem {10 * MIB}\ntotal_cache 7\n")
     kernel.sys(f"{memory}/memory.usage_in_bytes", f"{300 * MIB}\n")
     kernel.sys(f"{memory}/memory.limit_in_bytes", f"{limit}\n")
@@ -54,13 +69,21 @@ def test_a_limited_container_of_version_2(kernel: Kernel) -> None:
     assert values(sampler.read()) == {
         "cgroup_memory_bytes": 110 * MIB,
         "cgroup_memory_shared_bytes": 10 * MIB,
+        "cgroup_memory_cache_bytes": 190 * MIB,
         "cgroup_memory_current_bytes": 300 * MIB,
         "cgroup_memory_limit_bytes": 512 * MIB,
+        "cgroup_oom_kills_total": 2,
+        "cgroup_memory_limit_hits_total": 3,
         "cgroup_cpu_quota_cpus": 6.0,
         "cgroup_cpu_throttled_seconds_total": 2.5,
+        "cgroup_cpu_periods_total": 100,
+        "cgroup_cpu_throttled_periods_total": 40,
         "visible_cpus": 32,
+        "cgroup_cpuset_cpus": 8,
     }
-    assert set(sampler.absent) == {"cgroup_cpu_throttled_ratio"}
+    needs_two = {name for name in sampler.absent if "needs two readings" in sampler.absent[name]}
+    assert needs_two == set(sampler.absent)
+    assert {"cgroup_cpu_throttled_ratio", "cgroup_cpu_usage_cpus", "cgroup_pressure_io_stalled_ratio"} <= needs_two
 
 
 def test_a_limited_container_of_version_1(kernel: Kernel) -> None:
@@ -74,6 +97,7 @@ def test_a_limited_container_of_version_1(kernel: Kernel) -> None:
     found = values(CgroupSampler(kernel.paths).read())
     assert found["cgroup_memory_bytes"] == 110 * MIB
     assert found["cgroup_memory_limit_bytes"] == 512 * MIB
+    assert (found["cgroup_oom_kills_total"], found["cgroup_memory_limit_hits_total"]) == (2, 3)
     assert found["cgroup_cpu_quota_cpus"] == 6.0
     assert found["cgroup_cpu_throttled_seconds_total"] == 2.5
 
@@ -92,7 +116,56 @@ def test_without_limits_use_is_told_and_limits_are_absent(kernel: Kernel, versio
     found = values(sampler.read())
     assert found["cgroup_memory_bytes"] == 110 * MIB
     assert found.keys().isdisjoint(GONE_WITHOUT_LIMITS)
-    assert set(sampler.absent) == GONE_WITHOUT_LIMITS
+    assert {name for name in sampler.absent if "is set" in sampler.absent[name]} == GONE_WITHOUT_LIMITS
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_cpu_time_used_is_told_with_a_quota_and_without(kernel: Kernel, version: int) -> None:
+    seconds = [10.0]
+    if version == 2:
+        kernel.proc("self/cgroup", "0::/\n")
+        kernel.mounts(f"/ {V2} cgroup2 rw")
+        version_2(kernel, "")
+        used = ("fs/cgroup/cpu.stat", "usage_usec 3000005\n")
+    else:
+        kernel.proc("self/cgroup", "9:memory:/\n4:cpu,cpuacct:/\n")
+        kernel.mounts("/ /sys/fs/cgroup/memory cgroup memory", "/ /sys/fs/cgroup/cpu,cpuacct cgroup cpu,cpuacct")
+        version_1(kernel, "")
+        used = ("fs/cgroup/cpu,cpuacct/cpuacct.usage", "3000005000\n")
+    sampler = CgroupSampler(kernel.paths, clock=lambda: seconds[0])
+    sampler.read()
+    kernel.sys(*used)
+    seconds[0] = 12.0
+    assert values(sampler.read())["cgroup_cpu_usage_cpus"] == pytest.approx(1.5)
+
+
+def test_pressure_is_the_share_of_the_time_in_which_tasks_waited(kernel: Kernel) -> None:
+    seconds = [10.0]
+    kernel.proc("self/cgroup", "0::/\n")
+    kernel.mounts(f"/ {V2} cgroup2 rw")
+    version_2(kernel, "")
+    sampler = CgroupSampler(kernel.paths, clock=lambda: seconds[0])
+    sampler.read()
+    pressures(kernel, "fs/cgroup", waited_us=500_000)
+    seconds[0] = 12.0
+    found = {name: value for name, value in values(sampler.read()).items() if "pressure" in name}
+    assert found == {
+        "cgroup_pressure_cpu_waiting_ratio": 0.25,
+        "cgroup_pressure_memory_waiting_ratio": 0.25,
+        "cgroup_pressure_memory_stalled_ratio": 0.0,
+        "cgroup_pressure_io_waiting_ratio": 0.25,
+        "cgroup_pressure_io_stalled_ratio": 0.0,
+    }
+
+
+def test_a_quota_that_is_lowered_shows_at_once(kernel: Kernel) -> None:
+    kernel.proc("self/cgroup", "0::/\n")
+    kernel.mounts(f"/ {V2} cgroup2 rw")
+    version_2(kernel, "", cpu="600000 100000")
+    sampler = CgroupSampler(kernel.paths)
+    assert values(sampler.read())["cgroup_cpu_quota_cpus"] == 6.0
+    kernel.sys("fs/cgroup/cpu.max", "50000 100000\n")
+    assert values(sampler.read())["cgroup_cpu_quota_cpus"] == 0.5
 
 
 def test_the_tightest_limit_above_the_process_decides(kernel: Kernel) -> None:
@@ -150,7 +223,9 @@ def test_a_stat_file_without_its_lines_is_absent_with_a_reason(kernel: Kernel) -
     kernel.sys("fs/cgroup/memory.stat", "file 5\n")
     kernel.sys("fs/cgroup/cpu.stat", "usage_usec 5\n")
     sampler = CgroupSampler(kernel.paths)
-    assert values(sampler.read()) == {"cgroup_cpu_quota_cpus": 0.5, "visible_cpus": 32}
+    found = values(sampler.read())
+    assert found["cgroup_cpu_quota_cpus"] == 0.5
+    assert not [name for name in found if "throttled" in name or name.endswith("memory_bytes")]
     assert "anon" in sampler.absent["cgroup_memory_bytes"]
     assert "throttled_usec" in sampler.absent["cgroup_cpu_throttled_ratio"]
 
@@ -163,7 +238,8 @@ def test_a_group_that_cannot_be_seen_falls_back_to_the_mount(kernel: Kernel, gro
     assert values(CgroupSampler(kernel.paths).read())["cgroup_memory_limit_bytes"] == 512 * MIB
 
 
-def test_cpu_lists_are_counted() -> None:
-    assert [count_cpus(text) for text in ("0", "0-3", "0-3,8", " 1,3,5-6\n")] == [1, 4, 5, 4]
+def test_cpu_lists_are_read() -> None:
+    found = [cpus(text) for text in ("0", "0-3", "0-3,8", " 1,3,5-6\n", "")]
+    assert found == [[0], [0, 1, 2, 3], [0, 1, 2, 3, 8], [1, 3, 5, 6], []]
     with pytest.raises(ValueError, match="invalid"):
-        count_cpus("")
+        cpus("a-b")

@@ -1,27 +1,62 @@
-"""What a host and its processes say of themselves: CPU, memory, limits, network. Missing is absent, never
-zero.
+"""What a host, its devices and its processes say of themselves. Missing is absent, never zero.
 
-Each module documents its metrics: name, unit, and the Prometheus (node-exporter, cAdvisor) metric it
-corresponds to.
+One module for each sampler; README.md lists the metrics: name, unit, and what the same is called elsewhere. A new
+sampler is one file, and one line below.
 """
 
+from roundwatch.samplers import dcgm
+from roundwatch.samplers.amd import AmdSampler
 from roundwatch.samplers.base import Paths, Sampler
 from roundwatch.samplers.cgroup import CgroupSampler
+from roundwatch.samplers.disk import DiskSampler
 from roundwatch.samplers.host import HostSampler
+from roundwatch.samplers.infiniband import InfinibandSampler
 from roundwatch.samplers.memory import HostMemorySampler, ProcessMemorySampler
 from roundwatch.samplers.network import NetworkSampler
+from roundwatch.samplers.nvidia import NVML
+from roundwatch.samplers.nvidia_devices import NvidiaSampler
+from roundwatch.samplers.nvidia_links import NvidiaLinkSampler
+from roundwatch.samplers.nvidia_processes import LEDGER, NvidiaProcessSampler, ProcessDeviceSampler
+from roundwatch.samplers.pressure import PressureSampler
+from roundwatch.samplers.process import ProcessSampler, ProportionalSampler
+from roundwatch.samplers.together import Seldom, Together
+
+PROPORTIONAL_S = 30.0
 
 
 def host_samplers(paths: Paths | None = None) -> list[Sampler]:
     """What is sampled of the host on which this process runs, and of the cgroup that holds this process."""
     where = paths or Paths()
-    return [HostSampler(where), HostMemorySampler(where), CgroupSampler(where), NetworkSampler(where)]
+    return [
+        HostSampler(where),
+        HostMemorySampler(where),
+        PressureSampler(where),
+        CgroupSampler(where),
+        DiskSampler(where),
+        NetworkSampler(where),
+        InfinibandSampler(where),
+        NvidiaSampler(NVML),
+        NvidiaLinkSampler(NVML),
+        NvidiaProcessSampler(NVML, LEDGER),
+        dcgm.DcgmSampler(dcgm.place(paths=where)),
+        AmdSampler(where),
+    ]
 
 
 def process_samplers(pid: int, paths: Paths | None = None) -> list[Sampler]:
-    """What is sampled of another process from outside:
+    """What is sampled of another process from outside, as one sampler that never raises:
 
-    Its memory, and its own cgroup, quota and throttling.
+    Its memory, work and devices, and its own cgroup, quota and throttling.
     """
     where = paths or Paths()
-    return [ProcessMemorySampler(pid, where), CgroupSampler(where, pid, source="process")]
+    return [
+        Together(
+            [
+                ProcessMemorySampler(pid, where),
+                ProcessSampler(pid, where),
+                CgroupSampler(where, pid, source="process"),
+                ProcessDeviceSampler(pid, LEDGER, where),
+                Seldom(ProportionalSampler(pid, where), PROPORTIONAL_S),
+            ]
+        )
+    ]

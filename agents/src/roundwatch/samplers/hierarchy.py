@@ -110,13 +110,30 @@ class MemoryGroup:
         limit = _number(self.place.folder / ("memory.max" if self.place.unified else "memory.limit_in_bytes"))
         return None if limit is None or limit >= UNLIMITED else limit
 
-    def use(self) -> tuple[int, int, int]:
-        """(anonymous, shared, all charged) bytes. Raises OSError, ValueError and KeyError."""
+    def use(self) -> tuple[int, int, int | None, int]:
+        """(anonymous, shared, page cache if it is told, all charged) bytes; the cache holds shared memory as well.
+
+        Raises OSError, ValueError and KeyError.
+        """
         unified, folder = self.place.unified, self.place.folder
         stat = fields((folder / "memory.stat").read_text())
         current = int((folder / ("memory.current" if unified else "memory.usage_in_bytes")).read_text())
-        names = ("anon", "shmem") if unified else ("total_rss", "total_shmem")
-        return stat[names[0]], stat[names[1]], current
+        names = ("anon", "shmem", "file") if unified else ("total_rss", "total_shmem", "total_cache")
+        return stat[names[0]], stat[names[1]], stat.get(names[2]), current
+
+    def kills(self) -> int:
+        """How many processes were killed for want of memory, ever. Raises OSError and KeyError."""
+        name = "memory.events" if self.place.unified else "memory.oom_control"
+        return fields((self.place.folder / name).read_text())["oom_kill"]
+
+    def refusals(self) -> int:
+        """How often the limit was hit and nothing could be freed (version 2), or was hit at all (1).
+
+        Raises OSError, ValueError and KeyError.
+        """
+        if self.place.unified:
+            return fields((self.place.folder / "memory.events").read_text())["oom"]
+        return int((self.place.folder / "memory.failcnt").read_text())
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +159,31 @@ class CpuGroup:
         stat = fields((self.place.folder / "cpu.stat").read_text())
         time_ns = stat["throttled_usec"] * 1000 if self.place.unified else stat["throttled_time"]
         return stat["nr_periods"], stat["nr_throttled"], time_ns
+
+
+def used_s(place: Place) -> float:
+    """CPU seconds of all tasks of a group, ever; version 1 counts them in the controller cpuacct.
+
+    Raises OSError, ValueError and KeyError.
+    """
+    if place.unified:
+        return fields((place.folder / "cpu.stat").read_text())["usage_usec"] / 1e6
+    return int((place.folder / "cpuacct.usage").read_text()) / 1e9
+
+
+def cpuset(paths: Paths, pid: int | str) -> str | None:
+    """The CPUs that the process's group may use, as a list such as "0-3,8"; None where no group says."""
+    place = find(paths, pid, "cpuset")
+    if place is None:
+        return None
+    for name in ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"):
+        try:
+            text = (place.folder / name).read_text().strip()
+        except OSError:
+            continue
+        if text:
+            return text
+    return None
 
 
 def memory_group(paths: Paths, pid: int | str) -> MemoryGroup | None:

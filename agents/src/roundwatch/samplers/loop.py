@@ -4,26 +4,33 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
-from functools import partial
 
 from roundwatch.samplers.base import Reading, Sampler
+from roundwatch.samplers.hand import Answer, Hand
+from roundwatch.samplers.steady import Steadied
 
 logger = logging.getLogger("roundwatch")
 Emit = Callable[[list[Reading], int], None]
+PATIENCE_S = 0.25
+STUCK_S = 10.0
 
 
 class SamplerLoop:
-    """A thread that every `period_s` seconds reads all samplers and hands the readings to `emit`.
+    """A thread that every `period_s` seconds has all samplers read, and hands the readings to `emit`.
 
     `emit(readings, time_ns)` gets the monotonic time in nanoseconds at which the reading began; it is called
-    from this thread, at most once a period, and not at all when nothing could be read. A sampler that fails
-    is logged once for each new message and never stops another; nor does a failing `emit`.
+    from this thread, at most once a period, and not at all when nothing could be read. Each sampler reads in a
+    thread of its own: what has not answered within `patience_s` is told with the next reading, and one that hangs is
+    not asked again before it has answered; what is steady is told when it changes. What fails or hangs is logged once for each new message, and never stops
+    another; nor does a failing `emit`.
     """
 
-    def __init__(self, samplers: Iterable[Sampler], emit: Emit, period_s: float = 2.0) -> None:
-        self._samplers = list(samplers)
-        self._emit = emit
-        self._period_s = period_s
+    def __init__(
+        self, samplers: Iterable[Sampler], emit: Emit, period_s: float = 2.0, patience_s: float = PATIENCE_S
+    ) -> None:
+        self._hands = [Hand(sampler) for sampler in samplers]
+        self._emit, self._steadied = emit, Steadied()
+        self._period_s, self._patience_s = period_s, patience_s
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="roundwatch-samplers", daemon=True)
         self._told: dict[str, str] = {}
@@ -32,40 +39,50 @@ class SamplerLoop:
         self._thread.start()
 
     def stop(self, timeout_s: float = 5.0) -> None:
-        """Ends the thread; a reading in progress is finished first, for at most `timeout_s` seconds."""
+        """Ends the threads; a reading in progress is finished first, for at most `timeout_s` seconds."""
+        deadline = time.monotonic() + timeout_s
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join(timeout_s)
+        for hand in self._hands:
+            hand.close(max(0.0, deadline - time.monotonic()) if not hand.waited_s else 0.0)
 
     def tick(self) -> None:
         """One reading of all samplers, now."""
         time_ns = time.monotonic_ns()
+        late = [hand.answer(0.0) for hand in self._hands]
+        for hand in self._hands:
+            hand.ask()
+        deadline = time.monotonic() + self._patience_s
         readings: list[Reading] = []
-        for sampler in self._samplers:
-            self._guard(sampler.name, partial(_read, sampler, readings))
-        if readings:
-            self._guard("emit", partial(self._emit, readings, time_ns))
+        for hand, before in zip(self._hands, late, strict=True):
+            readings += self._understood(hand, hand.answer(deadline) or before)
+        if readings := self._steadied.new(readings):
+            self._hand_over(readings, time_ns)
 
-    def _guard(self, what: str, act: Callable[[], None]) -> None:
+    def _understood(self, hand: Hand, answer: Answer | None) -> list[Reading]:
+        if isinstance(answer, Exception):
+            self._tell(hand.sampler.name, f"failed: {answer!r}")
+            return []
+        if answer is None and hand.waited_s > STUCK_S:
+            self._tell(hand.sampler.name, "does not answer")
+        return answer or []
+
+    def _hand_over(self, readings: list[Reading], time_ns: int) -> None:
         try:
-            act()
-        except Exception as error:  # noqa: BLE001 - whatever one sampler trips over, the others go on
-            self._tell(what, error)
+            self._emit(readings, time_ns)
+        except Exception as error:  # noqa: BLE001 - the next reading may be taken
+            self._tell("emit", f"failed: {error!r}")
 
-    def _tell(self, what: str, error: Exception) -> None:
-        message = repr(error)
+    def _tell(self, what: str, message: str) -> None:
         if self._told.get(what) != message:
             self._told[what] = message
-            logger.warning("sampling: %s failed: %s", what, message)
+            logger.warning("sampling: %s %s", what, message)
 
     def _run(self) -> None:
         began = time.monotonic()
         while not self._stopped.wait(next_delay(began, time.monotonic(), self._period_s)):
             self.tick()
-
-
-def _read(sampler: Sampler, readings: list[Reading]) -> None:
-    readings.extend(sampler.read())
 
 
 def next_delay(began: float, now: float, period_s: float) -> float:

@@ -1,4 +1,4 @@
-"""Bytes per second through each network interface.
+"""Bytes per second through each network interface, and how many its link could carry.
 
 Loopback is left out, and so are bridges and virtual pairs where the host has hardware interfaces (in a
 container the virtual one is all there is), and interfaces that never carried a byte.
@@ -10,6 +10,8 @@ from collections.abc import Callable
 from roundwatch.samplers.base import Paths, Reading, reason
 
 RECEIVE, TRANSMIT = "network_receive_bytes_per_second", "network_transmit_bytes_per_second"
+SPEED = "network_speed_bytes_per_second"
+MEGABIT = 1e6 / 8
 RECEIVED, SENT = 0, 8  # positions of the byte counters in a line of /proc/net/dev
 Counters = dict[str, tuple[int, int]]
 
@@ -50,7 +52,18 @@ class NetworkSampler:
                 readings += self._rates(name, counted[name], old[name], now - before)
         why = "needs two readings of an interface in use"
         self.absent = {} if readings else dict.fromkeys((RECEIVE, TRANSMIT), why)
-        return readings
+        return [*readings, *(speed for name in self._chosen(counted) for speed in self._speed(name))]
+
+    def _speed(self, name: str) -> list[Reading]:
+        """The link's speed; virtual interfaces have none, and one without a link says -1."""
+        try:
+            megabits = int((self._interfaces / name / "speed").read_text())
+        except (OSError, ValueError):
+            megabits = 0
+        if megabits <= 0:
+            self.absent[f"{SPEED} {name}"] = "the interface is virtual, or has no link"
+            return []
+        return [Reading(SPEED, "bytes/s", megabits * MEGABIT, device=name)]
 
     def _chosen(self, counted: Counters) -> list[str]:
         used = [name for name, both in counted.items() if name != "lo" and any(both)]

@@ -1,0 +1,41 @@
+"""Limits, states and counts of faults: told when they change, and otherwise every ten seconds."""
+
+import time
+from collections.abc import Iterable
+
+from roundwatch.samplers.base import Reading
+from roundwatch.samplers.rates import Clock
+
+TELL_AGAIN_S = 10.0
+# Not the quota and the CPUs that are seen: they are wanted beside every phase, however short.
+STEADY = frozenset(
+    """
+    host_cpus host_memory_total_bytes network_speed_bytes_per_second infiniband_link_down
+    cgroup_memory_limit_bytes cgroup_oom_kills_total cgroup_memory_limit_hits_total cgroup_cpuset_cpus
+    process_threads process_memory_peak_bytes
+    gpu_memory_total_bytes gpu_power_limit_watts gpu_reachable gpu_clocks_event_reasons gpu_throttled_by_power
+    gpu_throttled_by_heat gpu_throttled_by_board gpu_ecc_corrected_errors_total gpu_ecc_uncorrected_errors_total
+    gpu_pcie_link_generation gpu_pcie_link_width gpu_pcie_downgraded gpu_pcie_replays_total
+    """.split()
+)
+
+
+class Steadied:
+    """Passes readings on; a steady one that says nothing new is left out."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._told: dict[tuple[str, str | None, str], tuple[float, float]] = {}
+
+    def new(self, readings: Iterable[Reading]) -> list[Reading]:
+        """The readings that are worth to be told."""
+        now = self._clock()
+        return [reading for reading in readings if reading.metric not in STEADY or self._is_new(reading, now)]
+
+    def _is_new(self, reading: Reading, now: float) -> bool:
+        key = reading.metric, reading.device, reading.source
+        value, told_at = self._told.get(key, (None, 0.0))
+        if value == reading.value and now - told_at < TELL_AGAIN_S:
+            return False
+        self._told[key] = reading.value, now
+        return True
