@@ -37,7 +37,7 @@ def first_paint(place: Watched, browser: Browser, address: str) -> float:
     page = place.visitor(browser)
     page.add_init_script(WATCHING)
     page.goto(address)
-    painted = float(page.wait_for_function("window.painted", timeout=30_000).json_value())
+    painted = float(page.wait_for_function("() => window.painted", timeout=30_000).json_value())
     page.context.close()
     return painted
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from playwright.sync_api import CDPSession, Page, WebSocketRoute
 
-from ingest.feed import messages
 from tests.bench.browser_stage import SECOND, watched
 from tests.bench.table import Row, conditions, show
 from tests.e2e.browser import chromium
@@ -34,6 +33,8 @@ def held(browser: CDPSession) -> float:
 
 def spans(run: "Run", number: int) -> bytes:
     """The message of that number: the next phases of every lane."""
+    from ingest.feed import messages
+
     each = EACH // LANES
     rows = np.arange(EACH, dtype=np.int64)
     place, lane = number * each + rows // LANES, rows % LANES

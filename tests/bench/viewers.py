@@ -11,10 +11,9 @@ import os
 import socket
 import statistics
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from websockets.asyncio.client import connect
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
 VIEWERS, POSTS, EVERY_S, PHASES, TURNS = 20, 40, 0.25, 500, 3
 ALL, SLOW, STOPPED = "all read", "one reads slowly", "one has stopped"
+PAUSES = {ALL: 0.0, SLOW: 2.0, STOPPED: 3600.0}  # seconds before the odd viewer takes its next message
 
 
 @dataclass
@@ -38,8 +38,14 @@ class Flow:
     """A run that goes on: `answered` has the time (ns) of each answer by the last phase that it was about."""
 
     place: Watched
-    recorder: Recorder = field(default_factory=lambda: Recorder("rank-0", run="viewers", began_ns=time.time_ns()))
+    run: str
+    recorder: Recorder = field(init=False)
     answered: list[tuple[int, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Make the run known."""
+        self.recorder = Recorder("rank-0", run=self.run, began_ns=time.time_ns()).begin()
+        self.tell()
 
     def tell(self) -> None:
         """One request; returns with its answer."""
@@ -91,34 +97,30 @@ async def throttled(watcher: "Watcher", pause_s: float) -> None:
                 await watcher.socket.send(f'{{"ack": {taken}}}')
 
 
-async def turn(flow: Flow, people: Callable[[], "Watcher"], how: str) -> tuple[float, float]:
-    """The p95 (ms) of nineteen viewers in one turn, and the most that the server held meanwhile (MiB)."""
-    watchers = [people() for _ in range(VIEWERS)]
-    tasks: list[asyncio.Task[Any]] = []
-    if how != ALL:
-        odd = watchers.pop()
-        await odd.load()
-        tasks = [asyncio.create_task(throttled(odd, 2.0 if how == SLOW else 3600.0))]
-    watchers = watchers[: VIEWERS - 1] if how != ALL else watchers
+async def turn(place: Watched, key: str, how: str) -> tuple[float, float]:
+    """The p95 (ms) of nineteen viewers of a new run, and the most that the server held meanwhile (MiB)."""
+    from ingest.models import Run
+    from tests.dashboard.live.watcher import Watcher
+
+    flow = await asyncio.to_thread(Flow, place, key)
+    run = await asyncio.to_thread(Run.objects.get, key=key)
+    odd, *watchers = [Watcher(place.stage.url, place.user, run.pk) for _ in range(VIEWERS)]
     for watcher in watchers:
         await watcher.__aenter__()
     notes = [reading(watcher) for watcher in watchers]
-    first, most = len(flow.answered), 0.0
-    began = time.monotonic()
+    await odd.load()
+    odd_one = asyncio.create_task(throttled(odd, PAUSES[how]))
+    first, most, began = len(flow.answered), 0.0, time.monotonic()
     for number in range(POSTS):
         await asyncio.sleep(max(0, began + number * EVERY_S - time.monotonic()))
         await asyncio.to_thread(flow.tell)
         most = max(most, held())
     await asyncio.sleep(1)
-    for task in tasks:
-        if task.done():
-            raise SystemExit(f"the throttled viewer ended: {task.exception()}")
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    for watcher in watchers:
-        await watcher.cut()
-    found = [delay for note in notes[: VIEWERS - 1] for delay in delays(note, flow.answered[first:])]
-    return percentile(found, 0.95), most
+    if odd_one.done():
+        raise SystemExit(f"the odd viewer ended: {odd_one.exception()}")
+    odd_one.cancel()
+    await asyncio.gather(odd_one, *(watcher.cut() for watcher in watchers), return_exceptions=True)
+    return percentile([delay for note in notes for delay in delays(note, flow.answered[first:])], 0.95), most
 
 
 def held() -> float:
@@ -130,23 +132,13 @@ def held() -> float:
 
 async def measure(place: Watched) -> dict[str, list[tuple[float, float]]]:
     """(p95, MiB) of each turn, by its kind; those of all who read are beside the turn that came after."""
-    from ingest.models import Run
-    from tests.dashboard.live.watcher import Watcher
-
-    flow = Flow(place)
-    flow.recorder.begin()
-    await asyncio.to_thread(flow.tell)
-    run = await asyncio.to_thread(Run.objects.get)
-
-    def people() -> Watcher:
-        return Watcher(place.stage.url, place.user, run.pk)
-
-    await turn(flow, people, ALL)  # fills caches, and the allocator's pools
+    await turn(place, "first", ALL)  # fills caches, and the allocator's pools
     found: dict[str, list[tuple[float, float]]] = {}
-    for _ in range(TURNS):
+    for number in range(TURNS):
         for how in (SLOW, STOPPED):
-            found.setdefault(f"{ALL}, then {how}", []).append(await turn(flow, people, ALL))
-            found.setdefault(how, []).append(await turn(flow, people, how))
+            beside = f"{ALL}, then {how}"
+            found.setdefault(beside, []).append(await turn(place, f"{number} {beside}", ALL))
+            found.setdefault(how, []).append(await turn(place, f"{number} {how}", how))
     return found
 
 
