@@ -77,7 +77,7 @@ def number(value: float) -> str:
 
 def _cells(row: Row) -> tuple[str, ...]:
     unit = f" {row.unit}" if row.unit else ""
-    bounds = [f"{sign} {bound:.3g}" for sign, bound in (("<=", row.most), (">=", row.least)) if bound is not None]
+    bounds = [f"{sign} {bound:.4g}" for sign, bound in (("<=", row.most), (">=", row.least)) if bound is not None]
     compared = row.ratio is not None or row.reference
     return (
         row.name,
