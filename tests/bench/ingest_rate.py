@@ -54,7 +54,7 @@ class Sender:
         for recorder in self._recorders:
             for place in range(each):
                 begin = self._began_ns + (self.round * each + place) * 1_000
-                attrs = {"nbytes": place} if place % 4 == 0 else {}
+                attrs: dict[str, Any] = {"nbytes": place} if place % 4 == 0 else {}
                 recorder.phase(("train", "encode", "upload")[place % 3], begin, begin + 900, round=self.round, **attrs)
         self.round += 1
         return wire.encode(request(*(recorder.batch() for recorder in self._recorders)))

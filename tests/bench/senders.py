@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -140,7 +141,7 @@ def tell(way: Way, found: Found, minutes: float) -> None:
     print(f"\n{way.title}, {minutes:g} minutes")
     show(
         [
-            Row(name="requests not answered as stored", ours=found.told["refused"], most=0),
+            Row(name="requests not answered as stored", ours=len(found.told["refused"]), most=0),
             Row(name="requests that left late", ours=found.told["late"]),
             Row(name="records missing", ours=expected - found.stored + found.holes, most=0),
             Row(name="waiting when the last was answered", ours=waiting),
@@ -151,6 +152,8 @@ def tell(way: Way, found: Found, minutes: float) -> None:
             *(Row(name=f"CPU of {name}", ours=share * 100, unit="% of a core") for name, share in found.cpu.items()),
         ]
     )
+    for answer, count in Counter(found.told["refused"]).items():
+        print(f"  not stored: {count} x {answer}")
     print("  waiting then: " + ", ".join(f"{name} {count}" for name, count in found.waiting.items()))
     tell_disk(found, RANKS * steps)
 

@@ -204,3 +204,23 @@ def test_a_finished_run_closes_what_it_left_open(cast: Cast, start: int) -> None
     deliver(cast.team.id, worker.batch(alive=False))
     assert closed_now() == [(0, 0)]
     assert Round.objects.get().end_ns == start + SECOND
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_round_taken_away_behind_our_back_is_made_again(cast: Cast, start: int) -> None:
+    (worker,) = trainers(1, start)
+    deliver(cast.team.id, worker.begin_round(0, start).batch())
+    WorkerRound.objects.all().delete()
+    Round.objects.all().delete()
+    deliver(cast.team.id, worker.end_round(0, start + SECOND).batch())
+    part = WorkerRound.objects.get()
+    assert (part.round.index, part.end_ns, part.derived) == (0, start + SECOND, False)
+
+
+def test_a_replay_in_the_same_request_as_the_end_before_it_opens_a_generation(cast: Cast, start: int) -> None:
+    first, second = trainers(1, start)[0], trainers(1, start + 5 * SECOND)[0]
+    deliver(cast.team.id, first.begin_round(0, start).batch())
+    first.end_round(0, start + SECOND)
+    second.begin_round(0, start + 6 * SECOND)
+    deliver(cast.team.id, first.batch(), second.batch())
+    assert [generation for generation, _ in generations(0)] == [0, 1]
