@@ -80,6 +80,23 @@ def test_an_open_bar_grows_until_it_ends(browser: Browser, training: Training) -
         until(page, lambda: painted(page, 0) < before, "it ends where it ended")
 
 
+def test_the_card_of_an_open_phase_goes_on_while_the_pointer_rests(browser: Browser, training: Training) -> None:
+    training.recorders[0].open("encode", training.at(30), round=0)
+    training.say()
+    with watching(browser, training, "?group=none&follow=120s") as page:
+        wait_for_spans(page, 20)
+        plot, card = page.locator("[data-part=plot]"), page.locator(".tooltip")
+        box = plot.bounding_box()
+        assert box
+        for share in (0.95, 0.9, 0.85, 0.8, 0.75):
+            page.mouse.move(box["x"] + box["width"] * share, box["y"] + 11)
+            if card.is_visible():
+                break
+        expect(card).to_contain_text("still open")
+        before = card.text_content()
+        until(page, lambda: card.text_content() != before, "the card has gone on")
+
+
 def test_a_finding_marks_its_phase_and_its_round_at_once(browser: Browser, training: Training) -> None:
     run = training.run
     with watching(browser, training) as page:
@@ -204,9 +221,12 @@ def test_a_browser_that_was_cut_off_says_so_and_catches_up(browser: Browser, tra
         page.route_web_socket("**/ws/**", between)
         page.reload()
         wait_for_spans(page, 20)
+        place = page.locator(".live-body").bounding_box()
         cut.set()
         routes[-1].close(code=1012)
         expect(page.locator(".banner")).to_contain_text("No connection to the server")
+        expect(page.locator(".banner")).to_be_in_viewport(ratio=1)
+        assert page.locator(".live-body").bounding_box() == place, "nothing moves"
         training.steps(20, 12).say()
         page.wait_for_timeout(1500)
         assert page.locator("#live").get_attribute("data-spans") == "20"

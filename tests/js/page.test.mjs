@@ -5,10 +5,11 @@ import test from "node:test";
 import { relativeLabel } from "../../dashboard/live/static/live/js/axis.js";
 import { Clock } from "../../dashboard/live/static/live/js/clock.js";
 import { advanced } from "../../dashboard/live/static/live/js/connection.js";
+import { moreLines } from "../../dashboard/live/static/live/js/detail.js";
 import { partsOf } from "../../dashboard/live/static/live/js/inspector.js";
 import { arrange } from "../../dashboard/live/static/live/js/lanes.js";
 import { Page } from "../../dashboard/live/static/live/js/page.js";
-import { slots } from "../../dashboard/live/static/live/js/roundstrip.js";
+import { labelled, slots } from "../../dashboard/live/static/live/js/roundstrip.js";
 import { Store } from "../../dashboard/live/static/live/js/store.js";
 import { tableRows } from "../../dashboard/live/static/live/js/table.js";
 import { inkOn, luminance, pixel } from "../../dashboard/live/static/live/js/theme.js";
@@ -43,6 +44,21 @@ test("planned rounds have their place in the strip, and the newest stay in sight
   const centred = slots(rounds(5000), null, 1000, 100);
   assert.ok(centred.first <= 100 && 100 < centred.first + centred.count);
   assert.equal(slots([], null, 1000).first, 0);
+});
+
+test("numbers of rounds never touch, and the selected one has its own", () => {
+  const wide = { first: 0, count: 20, slot: 50 };
+  assert.deepEqual(labelled(wide, undefined), Array.from({ length: 20 }, (_, index) => index));
+  const narrow = { first: 0, count: 20, slot: 14.7 };
+  assert.deepEqual(labelled(narrow, undefined), [0, 2, 4, 6, 8, 10, 12, 14, 16, 18]);
+  assert.deepEqual(labelled(narrow, 19), [0, 2, 4, 6, 8, 10, 12, 14, 16, 19]);
+});
+
+test("a phase that its round has many of is compared as all of them, and says so", () => {
+  const peers = { count: 2, own_s: 0.37, fastest_s: 0.36, median_s: 0.36, slowest_s: 0.38, ratio: 1.03 };
+  const alone = "2 peers: 360\u00a0ms to 380\u00a0ms, lower median 360\u00a0ms · 1.0 ×";
+  assert.deepEqual(moreLines({ seconds: 0.37, peers }), [alone]);
+  assert.deepEqual(moreLines({ seconds: 0.007, peers }), [`370\u00a0ms in the whole round · ${alone}`]);
 });
 
 test("the parts of a round sum to its wall time, what nothing explains included", () => {

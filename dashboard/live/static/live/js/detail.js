@@ -77,7 +77,9 @@ export function moreLines(more) {
   const { peers, parent_name: parent, attempt_number: attempt } = more ?? {};
   if (peers) {
     const seconds = (value) => duration(value * 1e9);
-    found.push(`${plural(peers.count, "peer")}: ${seconds(peers.fastest_s)} to ${seconds(peers.slowest_s)}, lower median ${seconds(peers.median_s)}${peers.ratio ? ` · ${peers.ratio.toFixed(1)} ×` : ""}`);
+    // Of a phase that a round has many of, all are compared, and one alone would stand beside figures that are not its own.
+    const all = peers.own_s > more.seconds * 1.001 ? `${seconds(peers.own_s)} in the whole round · ` : "";
+    found.push(`${all}${plural(peers.count, "peer")}: ${seconds(peers.fastest_s)} to ${seconds(peers.slowest_s)}, lower median ${seconds(peers.median_s)}${peers.ratio ? ` · ${peers.ratio.toFixed(1)} ×` : ""}`);
   }
   if (parent) found.push(`within ${isolated(parent)}`);
   if (attempt) found.push(`attempt ${attempt + 1} of its worker`);

@@ -11,6 +11,7 @@ const BARS = 38;
 const TOP = 5;
 const WIDEST = 54;
 const NARROWEST = 4;
+const APART = 28;
 
 /** Which rounds fit, and how wide each is: {first, count, slot}. Rounds that are planned count, the newest stay in sight. */
 export function slots(rounds, planned, width, center = null) {
@@ -20,6 +21,13 @@ export function slots(rounds, planned, width, center = null) {
   const count = Math.min(total, Math.floor(width / slot));
   const wanted = center === null ? last + 1 + Math.min(total - last - 1, Math.floor(count / 4)) - count : center - Math.floor(count / 2);
   return { first: clamp(wanted, 0, total - count), count, slot };
+}
+
+/** The rounds that have their number written, no closer than `APART` px; the selected one always has. */
+export function labelled({ first, count, slot }, selected) {
+  const every = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((step) => step * slot >= APART) ?? 1000;
+  const all = Array.from({ length: count }, (_, i) => first + i);
+  return all.filter((index) => index === selected || (index % every === 0 && !(Math.abs(index - selected) * slot < APART)));
 }
 
 export class RoundStrip {
@@ -95,12 +103,9 @@ export class RoundStrip {
   }
 
   #labels(theme, selected) {
-    const { first, count, slot } = this.slots;
-    const every = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((step) => step * slot >= 28) ?? 1000;
     this.context.font = theme.font;
     this.context.textAlign = "center";
-    for (let index = first; index < first + count; index++) {
-      if (index % every && index !== selected) continue;
+    for (const index of labelled(this.slots, selected)) {
       this.context.fillStyle = index === selected ? theme.text : theme.muted;
       this.context.fillText(String(index), this.#x(index) + this.#bodyWidth() / 2, HEIGHT - 2);
     }
