@@ -11,16 +11,23 @@ from ingest.models import Run
 from ingest.store import arrays
 
 _HEARD_EVERY = dt.timedelta(seconds=1)
-_DUE = "SELECT id FROM ingest_run WHERE id = ANY(%s::uuid[]) AND (heard_at < %s OR last_day < %s)"
-_HEARD = """
-UPDATE ingest_run SET heard_at = greatest(heard_at, %s), last_day = greatest(last_day, %s) WHERE id = ANY(%s)
+_DUE = """
+SELECT id FROM ingest_run
+WHERE id = ANY(%s::uuid[]) AND (heard_at < %s OR last_day < %s OR heard_at > %s)
 """
+# Transactions may commit in another order than they began in; further ahead than that was a clock set back since.
+_HEARD = """
+UPDATE ingest_run SET heard_at = CASE WHEN heard_at > %(ahead)s THEN %(now)s ELSE greatest(heard_at, %(now)s) END,
+                      last_day = greatest(last_day, %(day)s)
+WHERE id = ANY(%(ids)s)
+"""
+_AHEAD = dt.timedelta(minutes=1)
 
 
 def due(run_ids: Iterable[UUID], now: dt.datetime) -> set[UUID]:
     """Those whose row does not yet say that they were heard of in this second and on this day."""
     with connection.cursor() as cursor:
-        cursor.execute(_DUE, [arrays.texts(map(str, run_ids)), now - _HEARD_EVERY, now.date()])
+        cursor.execute(_DUE, [arrays.texts(map(str, run_ids)), now - _HEARD_EVERY, now.date(), now + _AHEAD])
         return {run_id for (run_id,) in cursor.fetchall()}
 
 
@@ -38,7 +45,7 @@ def heard(run_ids: Iterable[UUID], now: dt.datetime) -> None:
     ids = list(run_ids)
     if ids:
         with connection.cursor() as cursor:
-            cursor.execute(_HEARD, [now, now.date(), ids])
+            cursor.execute(_HEARD, {"now": now, "ahead": now + _AHEAD, "day": now.date(), "ids": ids})
 
 
 def begun(run_id: UUID, words: Sequence[Mapping[str, Any]]) -> bool:

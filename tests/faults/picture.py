@@ -9,8 +9,12 @@ from tests.faults.oracle import Database
 
 ROUNDS = "SELECT index, generation, closed, coverage FROM ingest_round WHERE run_id = %s"
 SAMPLES = """
-SELECT p.series_id, p.time_ns FROM ingest_sample p JOIN ingest_stream s ON s.id = p.stream_id WHERE s.run_id = %s
+SELECT p.series_id, p.time_ns FROM ingest_sample p JOIN ingest_stream s ON s.id = p.stream_id
+WHERE s.run_id = %s AND p.time_ns > %s
 """
+ENDED = "SELECT extract(epoch FROM ended_at)::bigint * 1000000000 FROM ingest_run WHERE id = %s"
+# A picture has the samples of a run's last 20 minutes; older ones are asked for as somebody looks at them.
+SAMPLES_NS = 19 * 60 * 10**9
 MS = 1_000_000  # frames tell times more coarsely than the database, never by as much
 
 
@@ -35,10 +39,12 @@ def _rounds(page: Watcher, database: Database, run: str) -> list[str]:
 
 
 def _samples(page: Watcher, database: Database, run: str) -> list[str]:
-    stored = {(series, time_ns // MS) for series, time_ns in database.rows(SAMPLES, run)}
+    since_ns = database.one(ENDED, run) - SAMPLES_NS
+    stored = {(series, time_ns // MS) for series, time_ns in database.rows(SAMPLES, run, since_ns)}
     ours = {series for series, _ in stored}
     shown = {(series, time_ns // MS) for series, time_ns in page.samples.copy() if series in ours}
-    hidden, invented = stored - _near(shown), shown - _near(stored)
+    hidden = stored - _near(shown)
+    invented = {sample for sample in shown if sample[1] * MS > since_ns + MS} - _near(stored)
     return [
         *([f"{len(hidden)} of {len(stored)} samples are not shown"] if hidden else []),
         *([f"{len(invented)} samples are shown and not stored"] if invented else []),

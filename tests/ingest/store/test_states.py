@@ -58,12 +58,14 @@ def test_who_was_heard_in_times_to_come_is_lost_15_s_after_the_clock_was_set_bac
     assert state_of("w")[0] == "lost"
 
 
-def test_a_word_after_the_clock_was_set_back_says_when_a_worker_was_seen(cast: Cast, start: int) -> None:
+def test_a_word_after_the_clock_was_set_back_says_when_worker_and_run_were_heard(cast: Cast, start: int) -> None:
     worker = Recorder("w", began_ns=start)
     deliver(cast.team.id, worker.begin().batch())
     Worker.objects.update(last_seen=timezone.now() + dt.timedelta(hours=1))
+    Run.objects.update(heard_at=timezone.now() + dt.timedelta(hours=1))
     deliver(cast.team.id, worker.heartbeat(time.time_ns()))
     assert Worker.objects.get().last_seen <= timezone.now()
+    assert Run.objects.get().heard_at <= timezone.now()
 
 
 def test_a_run_is_as_alive_as_its_liveliest_worker(cast: Cast, start: int) -> None:
