@@ -82,7 +82,10 @@ def each_union(*several: Mapping[int, Ranges]) -> Numbers:
 def to_text(numbers: Numbers) -> str:
     """Numbers as text for a viewer to keep and give back: what its picture is based on; "" where that is too long."""
     flat = [[stream, *(bound for ends in ranges for bound in ends)] for stream, ranges in numbers.items() if ranges]
-    text = base64.b64encode(zlib.compress(json.dumps(flat, separators=(",", ":")).encode(), 1)).decode()
+    plain = json.dumps(flat, separators=(",", ":")).encode()
+    if len(plain) > _MOST_JSON:
+        return ""
+    text = base64.b64encode(zlib.compress(plain, 1)).decode()
     return text if len(text) <= _MOST_TEXT else ""
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-# A piece from the socket may have 256 KiB; so much more may follow before the head must be complete.
+# So much may have come without the end of a head, as far as pieces from the socket let it be told apart from bodies.
 MOST_BYTES = 128 * 1024
 WITHIN_S = 15.0
 

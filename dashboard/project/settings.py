@@ -74,6 +74,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "dashboard.project.csp.content_security_policy",
+    "dashboard.project.encoding.utf_8",
     "servestatic.middleware.ServeStaticMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -133,6 +134,7 @@ CACHES = {
 
 # --- People ------------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "teams.User"
+SESSION_ENGINE = "dashboard.teams.sessions"
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}

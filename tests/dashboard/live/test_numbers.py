@@ -62,3 +62,9 @@ def test_a_base_that_is_too_long_for_a_hello_is_left_out() -> None:
 def test_a_text_that_is_no_base_is_refused(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - base64, zlib and json say it each in their way
         numbers.from_text(text)
+
+
+def test_what_is_too_long_to_be_taken_back_is_never_given_away() -> None:
+    """Ranges that compress well become short text of what is refused as a bomb."""
+    alike = [(number, number) for number in range(0, 4000, 10)]
+    assert numbers.to_text(dict.fromkeys(range(1000), alike)) == ""

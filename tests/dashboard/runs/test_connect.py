@@ -112,3 +112,11 @@ def test_markup_in_a_tokens_name_is_text(cast: Cast) -> None:
     page = browser_of(cast.owner).post("/connect/", {"name": "<script>alert(1)</script>", "scopes": ["read"]})
     assert b"<script>alert" not in page.content
     assert b"&lt;script&gt;alert(1)" in page.content
+
+
+def test_an_address_of_this_machine_alone_is_told_to_be_one(cast: Cast, settings: Settings) -> None:
+    page = browser_of(cast.owner).get("/connect/")
+    assert "Only this machine reaches that address" in page.content.decode()
+    settings.PUBLIC_URL = "https://roundwatch.example.org"
+    page = browser_of(cast.owner).get("/connect/")
+    assert "Only this machine" not in page.content.decode()

@@ -29,8 +29,8 @@ def test_seconds_have_three_digits_and_a_unit_and_become_minutes(value: float | 
 @pytest.mark.parametrize(
     ("span", "words"),
     [
-        (0, "< 1 s"), (0.9, "< 1 s"), (9.67, "9 s"), (45, "45 s"), (99.97, "99 s"), (216, "3 min 36 s"), (3599, "59 min 59 s"),
-        (3600, "1 h 00 min"), (11_100, "3 h 05 min"),
+        (0, "< 1 s"), (0.9, "< 1 s"), (9.67, "9 s"), (45, "45 s"), (99.97, "99 s"), (216, "3 min 36 s"),
+        (3599, "59 min 59 s"), (3600, "1 h 00 min"), (11_100, "3 h 05 min"),
         (183_600, "2 d 03 h"), (-5, "< 1 s"),
     ],
 )  # fmt: skip
