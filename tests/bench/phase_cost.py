@@ -1,7 +1,8 @@
 """What one phase costs a training, beside an OpenTelemetry span where that is installed: medians, printed.
 
-Run as `python tests/bench/phase_cost.py`. The ring is emptied between the batches that are measured, as a shipper
-would; an OpenTelemetry span with one attribute goes to a batch processor whose exporter discards it.
+Run as `python -m tests.bench phase_cost`. The ring is emptied between the batches that are measured, as a shipper
+would; an OpenTelemetry span with one attribute goes to a batch processor whose exporter discards it. Both are measured
+in turns.
 """
 
 import statistics
@@ -13,23 +14,25 @@ from pathlib import Path
 from roundwatch import ring
 from roundwatch.reader import RingReader
 from roundwatch.run import Run
+from tests.bench.table import Row, conditions, show
 
-BATCHES, CALLS = 61, 4_000
+TURNS, BATCHES, CALLS = 5, 15, 4_000
+MOST = 1 / 12
+PHASE, SPAN = "phase", "OpenTelemetry span with one attribute"
+Costs = dict[str, list[float]]
 
 
-def median_ns(act: Callable[[], None], between: Callable[[], None] = lambda: None) -> float:
-    """Median over batches of nanoseconds per call of `act`, which makes CALLS of them."""
-    found = []
+def add(costs: Costs, name: str, act: Callable[[], None], between: Callable[[], None] = lambda: None) -> None:
+    """Nanoseconds per call of `act`, which makes CALLS of them, for each of some batches."""
     for _ in range(BATCHES):
         between()
         began = time.perf_counter_ns()
         act()
-        found.append((time.perf_counter_ns() - began) / CALLS)
-    return statistics.median(found)
+        costs.setdefault(name, []).append((time.perf_counter_ns() - began) / CALLS)
 
 
-def roundwatch_costs(folder: Path) -> dict[str, float]:
-    """Medians for the ways to record with an open round, as a training has one, and for steps that are the rounds."""
+def add_ours(costs: Costs, folder: Path) -> None:
+    """The ways to record with an open round, as a training has one, and steps that are the rounds."""
     made = ring.create(folder, "bench", b"{}")
     reader = RingReader(folder / "bench.ring")
     run = Run(made, None, "bench")
@@ -57,25 +60,22 @@ def roundwatch_costs(folder: Path) -> dict[str, float]:
             pass
 
     with run.round(0):
-        costs = {
-            "phase": median_ns(plain, empty),
-            "phase with one attribute": median_ns(attribute, empty),
-            "event": median_ns(event, empty),
-            "step of a round, with its wait for data": median_ns(step, empty),
-        }
-    costs["step that is a round, with its wait for data"] = median_ns(step, empty)
+        add(costs, PHASE, plain, empty)
+        add(costs, "phase with one attribute", attribute, empty)
+        add(costs, "event", event, empty)
+        add(costs, "step of a round, with its wait for data", step, empty)
+    add(costs, "step that is a round, with its wait for data", step, empty)
     run.finish()
     reader.close(remove=True)
-    return costs
 
 
-def opentelemetry_cost() -> float | None:
-    """Median for one span with one attribute; None where OpenTelemetry is not installed."""
+def add_spans(costs: Costs) -> None:
+    """OpenTelemetry's spans with one attribute, where it is installed."""
     try:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
     except ImportError:
-        return None
+        return
 
     class Discarding(SpanExporter):
         def export(self, spans: object) -> SpanExportResult:  # noqa: ARG002 - the form that is asked for
@@ -90,22 +90,24 @@ def opentelemetry_cost() -> float | None:
             with tracer.start_as_current_span("train", attributes={"round": 1}):
                 pass
 
-    cost = median_ns(spans)
+    add(costs, SPAN, spans)
     provider.shutdown()
-    return cost
 
 
 def main() -> None:
+    conditions("phase_cost", f"{TURNS * BATCHES} batches of {CALLS:,} calls")
     shm = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=shm if shm.is_dir() else None) as folder:
-        costs = roundwatch_costs(Path(folder))
-    for name, cost in costs.items():
-        print(f"{name:<46} {cost:9.0f} ns")
-    span = opentelemetry_cost()
+    costs: Costs = {}
+    for _ in range(TURNS):
+        with tempfile.TemporaryDirectory(dir=shm if shm.is_dir() else None) as folder:
+            add_ours(costs, Path(folder))
+        add_spans(costs)
+    medians = {name: statistics.median(found) for name, found in costs.items()}
+    span = medians.pop(SPAN, None)
     if span is None:
-        print("OpenTelemetry is not installed: no comparison")
-    else:
-        print(f"{'OpenTelemetry span with one attribute':<46} {span:9.0f} ns = {span / costs['phase']:.1f} phases")
+        print("OpenTelemetry is not installed: no comparison (pip install opentelemetry-sdk)")
+    most = {PHASE: MOST} if span else {}
+    show(Row(name=name, ours=cost, unit="ns", reference=span, most=most.get(name)) for name, cost in medians.items())
 
 
 if __name__ == "__main__":
