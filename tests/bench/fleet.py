@@ -41,6 +41,7 @@ class Orders:
     steps: int
     began_ns: int
     spread_s: float
+    period_ns: int = SECOND  # from one step's end to the next's
 
 
 @dataclass
@@ -113,8 +114,9 @@ class Shipper(asyncio.Protocol):
     def step(self, index: int) -> bytes:
         """The request that tells of the end of step `index`."""
         number = 3 + RECORDS * index
-        ended = self._orders.began_ns + (index + 1) * SECOND
-        values = (number - 1, number, number + 1, number + 2, number + 3, index, index + 1, ended - SECOND, ended)
+        period = self._orders.period_ns
+        ended = self._orders.began_ns + (index + 1) * period
+        values = (number - 1, number, number + 1, number + 2, number + 3, index, index + 1, ended - period, ended)
         text = self._template % dict(zip(_FIELDS, values, strict=True))
         packer = zlib.compressobj(1, wbits=31)
         return packer.compress(text) + packer.flush()
@@ -122,7 +124,7 @@ class Shipper(asyncio.Protocol):
     async def tell(self, offset_s: float) -> None:
         """Tell of every step, `offset_s` after its end."""
         for index in range(self._orders.steps):
-            due = self._orders.began_ns / SECOND + index + 1 + offset_s
+            due = (self._orders.began_ns + (index + 1) * self._orders.period_ns) / SECOND + offset_s
             await asyncio.sleep(max(0.0, due - time.time()))
             await self.answered.wait()
             self._told.late += time.time() - due > 0.05

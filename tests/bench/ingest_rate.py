@@ -7,7 +7,6 @@ request belongs to a round of its own, which all senders share. What ingest keep
 """
 
 import http.client
-import os
 import statistics
 import threading
 import time
@@ -21,9 +20,11 @@ from psycopg.types.json import Jsonb
 
 from roundwatch import wire
 from tests.bench.stage import Stage, stage
+from tests.bench.table import Row, conditions, median_ratio, show
 from tests.ingest.batches import Recorder, request
 
 SENDERS, REPETITIONS = 4, 7
+PROMISED = 2_000  # records a request, about which something was promised
 SECOND = 1_000_000_000
 
 # The types of ingest_phase's columns, in the order in which the table has them.
@@ -149,17 +150,23 @@ class Shape:
         copied = total / in_parallel([copying(place, chunks[number::SENDERS]) for number in range(SENDERS)])
         return posted, copied
 
-    def figures(self) -> str:
-        """The medians in a line, and the median of the ratios."""
+    def row(self) -> Row:
+        """The medians, and the median of the ratios."""
         posted, copied = (statistics.median(column) for column in zip(*self.rates, strict=True))
-        ratio = statistics.median(by_http / by_copy for by_http, by_copy in self.rates)
-        return f"{self.records:>18,} {self.streams:>8} {posted:>13,.0f}/s {copied:>8,.0f}/s {ratio:>6.2f}"
+        return Row(
+            name=f"{self.records:,} records a request, {self.streams} streams",
+            ours=posted,
+            reference=copied,
+            unit="/s",
+            ratio=median_ratio(self.rates),
+            least=0.5 if self.records == PROMISED else None,
+        )
 
 
 def main() -> None:
     """Measure every shape several times, in turns, and print medians."""
-    shapes = [Shape(20, 1, 60), Shape(200, 1, 30), Shape(2_000, 1, 6), Shape(2_000, 8, 6)]
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before, {SENDERS} senders, {REPETITIONS} repetitions")
+    shapes = [Shape(20, 1, 60), Shape(200, 1, 30), Shape(PROMISED, 1, 6), Shape(PROMISED, 8, 6)]
+    conditions("ingest_rate", f"{SENDERS} senders", f"{REPETITIONS} repetitions")
     with stage() as place:
         with psycopg.connect(place.database_url, autocommit=True) as connection:
             connection.execute(TWIN)
@@ -168,9 +175,7 @@ def main() -> None:
         for _ in range(REPETITIONS):
             for shape in shapes:
                 shape.rates.append(shape.measure(place))
-    print(f"{'records a request':>18} {'streams':>8} {'HTTP to commit':>15} {'COPY':>10} {'ratio':>6}")
-    for shape in shapes:
-        print(shape.figures())
+    show(shape.row() for shape in shapes)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from tests.bench.fleet import SECOND, Orders
 from tests.bench.stage import REPOSITORY, Stage, stage
 from tests.bench.table import Row, conditions, percentile, show
 
-SENDERS, SECONDS, TURNS = 128, 6, 4
+SENDERS, SECONDS, TURNS = 128, 6, 3
 SETTLE_S = 2.0  # what begins or ends with Redis, tasks of the turn before included, is over by then
 
 

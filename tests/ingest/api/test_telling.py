@@ -2,6 +2,7 @@
 
 import base64
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -183,3 +184,23 @@ def test_news_that_nobody_takes_are_held_up_to_a_limit_and_the_newest_stay(monke
     assert taken is not None
     assert [int(readings.series[0]) for readings in taken.run(run_id).readings] == [47, 48, 49]
     waiting.close()
+
+
+def test_what_comes_while_viewers_are_told_becomes_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    told, going_on, begun = list[Bulletin](), threading.Event(), threading.Event()
+
+    def slowly(_self: tellers.Tellers, news: Bulletin) -> None:
+        told.append(news)
+        begun.set()
+        going_on.wait(10)
+
+    monkeypatch.setattr(tellers.Tellers, "_tell", slowly)
+    teller, run_id = tellers.Tellers(), uuid4()
+    for place in range(9):
+        news = Bulletin()
+        news.run(run_id).rounds.add(place)
+        teller.tell(news)
+        assert begun.wait(10)
+    going_on.set()
+    teller.close()
+    assert [sorted(news.run(run_id).rounds) for news in told] == [[0], list(range(1, 9))]
