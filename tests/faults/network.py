@@ -4,6 +4,7 @@ import random
 import time
 from collections.abc import Callable
 
+from tests.e2e.product import until
 from tests.faults.proxy import Proxy
 from tests.faults.stage import Stage
 
@@ -27,16 +28,16 @@ def harmed(where: str, how: str) -> Fault:
 
 
 def habit(name: str) -> Fault:
-    """The fault that treats half of a shipper's requests so (Postman.habit) for some seconds."""
+    """The fault that treats half of a shipper's requests so (Postman.habit) until a few have been."""
 
     def fault(stage: Stage, rng: random.Random) -> Times:
-        before = stage.postman.harmed
+        goal = stage.postman.harmed + rng.randint(3, 12)
         stage.postman.habit = name
         try:
-            time.sleep(rng.uniform(4, 8))  # this is the fault itself
+            until(60, lambda: stage.postman.harmed >= goal, f"requests come by to {name}")
         finally:
             stage.postman.heal()
-        assert stage.postman.harmed > before, f"no request came by to {name}"
+        until(60, lambda: stage.postman.underway == 0, "what is late has come")
         return {}
 
     return fault

@@ -25,6 +25,7 @@ class Postman(Proxy):
     def __init__(self, target_port: int, *, seed: int = 0, share: float = 0.5) -> None:
         self.habit = "pass"
         self.harmed = 0
+        self.underway = 0  # requests that are late
         self._share = share
         self._random = random.Random(seed)  # noqa: S311 - drawn from a seed
         self._sent: deque[bytes] = deque(maxlen=KEPT)
@@ -52,6 +53,7 @@ class Postman(Proxy):
         self.harmed += habit != "pass"
         if habit in {"late", "refuse"}:
             if habit == "late":
+                self._count(+1)
                 threading.Thread(target=self._send_late, args=(request,), daemon=True).start()
             abort(near)
             return False
@@ -68,6 +70,11 @@ class Postman(Proxy):
     def _send_late(self, request: bytes) -> None:
         time.sleep(LATE_S)  # this is the fault itself, nobody waits for it
         self._send_again(request)
+        self._count(-1)
+
+    def _count(self, by: int) -> None:
+        with self._lock:
+            self.underway += by
 
     def _send_again(self, request: bytes) -> None:
         far = self._connect()
