@@ -34,6 +34,8 @@ def decode_patiently(text: bytes) -> wire.Request:
     except (msgspec.ValidationError, OverflowError) as error:
         message, _, path = str(error).partition(" - at `")
         raise Fault(422, "shape", message, path.removeprefix("$.").rstrip("`") or None) from None
+    except UnicodeEncodeError:
+        raise Fault(422, "shape", "A lone surrogate stands where no text is due.") from None
 
 
 def _whole(digits: str) -> int:

@@ -16,8 +16,8 @@ MAX_WAITING = 256
 MAX_WAITING_BYTES = 64 << 20
 _MAX_TOGETHER = 64
 _MAX_TOGETHER_BYTES = 1 << 20
-# Seconds of work that go into one transaction, by what requests are expected to take: of one team, and of several,
-# which then wait for one another.
+# Seconds of work that go into one transaction: of one team, by what its requests take on average; of several, which
+# then wait for one another, by what they took at worst.
 _MOST_ALONE_S = 0.2
 _MOST_MIXED_S = 0.05
 BUSY = Fault(503, "busy", "The server is busy; try again in a second.")
@@ -86,19 +86,20 @@ class Waiting:
     def take(self, free: Callable[[UUID], bool]) -> list[Ticket]:
         """Up to a transaction's worth of requests of the teams that are `free`, least served first."""
         taken: list[Ticket] = []
-        size, seconds = 0, 0.0
+        size, seconds, at_worst = 0, 0.0, 0.0
         while len(taken) < _MAX_TOGETHER and size < _MAX_TOGETHER_BYTES:
             teams = [team_id for team_id in self._queues if free(team_id)]
             if not teams:
                 break
             team_id = self._shares.first(teams)
-            expected = self._shares.expected(team_id, len(self._queues[team_id][0].body))
+            length = len(self._queues[team_id][0].body)
+            size += length
+            seconds += (expected := self._shares.expected(team_id, length))
+            at_worst += self._shares.at_worst(team_id, length)
             alone = all(each.team_id == team_id for each in taken)
-            if taken and seconds + expected > (_MOST_ALONE_S if alone else _MOST_MIXED_S):
+            if taken and (seconds > _MOST_ALONE_S if alone else at_worst > _MOST_MIXED_S):
                 break
             ticket = self._pop(team_id, newest=False)
-            size += len(ticket.body)
-            seconds += expected
             self._shares.charge(team_id, expected)
             ticket.charged_s = expected
             taken.append(ticket)
