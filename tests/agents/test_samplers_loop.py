@@ -3,11 +3,17 @@
 import logging
 import threading
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from roundwatch.samplers import loop as loop_module
 from roundwatch.samplers.base import Reading
 from roundwatch.samplers.loop import SamplerLoop, next_delay
+from roundwatch.samplers.steady import TELL_AGAIN_S, Steadied
+from roundwatch.samplers.together import Seldom, Together
+from tests.agents.collector import until
 
 
 class Steady:
@@ -43,16 +49,143 @@ class Broken:
         raise RuntimeError(self.says)
 
 
-def test_a_failing_sampler_does_not_stop_the_others() -> None:
+class Hanging:
+    """Does not answer before it is let go."""
+
+    name = "hanging"
+    absent: dict[str, str] = {}
+
+    def __init__(self) -> None:
+        self.let_go = threading.Event()
+        self.asked = 0
+
+    def read(self) -> list[Reading]:
+        self.asked += 1
+        self.let_go.wait(30)
+        return [Reading("hanging", "", float(self.asked))]
+
+
+class Loops:
+    """Makes loops, and sees to it that none of their threads is left."""
+
+    def __init__(self) -> None:
+        self.made: list[SamplerLoop] = []
+
+    def __call__(self, *arguments: Any, **options: Any) -> SamplerLoop:
+        self.made.append(SamplerLoop(*arguments, **options))
+        return self.made[-1]
+
+
+@pytest.fixture(autouse=True)
+def loops() -> Iterator[Loops]:
+    before = set(threading.enumerate())
+    loops = Loops()
+    yield loops
+    for loop in loops.made:
+        loop.stop()
+    until(lambda: set(threading.enumerate()) <= before, "all threads are gone")
+
+
+def test_a_hanging_sampler_holds_up_no_other_and_is_not_asked_again(loops: Loops) -> None:
+    hanging = Hanging()
     emitted: list[list[Reading]] = []
-    loop = SamplerLoop([Broken(), Steady(), Broken()], lambda readings, _: emitted.append(readings))
+    loop = loops([hanging, Steady()], lambda readings, _: emitted.append(readings), patience_s=0.01)
+    for _ in range(3):
+        loop.tick()
+    hanging.let_go.set()
+    assert [[reading.metric for reading in readings] for readings in emitted] == [["steady"]] * 3
+    assert hanging.asked == 1
+
+
+def test_an_answer_that_came_late_is_told_with_the_next_reading(loops: Loops) -> None:
+    hanging = Hanging()
+    emitted: list[list[Reading]] = []
+    loop = loops([hanging], lambda readings, _: emitted.append(readings), patience_s=0.01)
+    loop.tick()
+    hanging.let_go.set()
+    until(lambda: not loop.tick() and emitted, "the answer is told")
+    assert emitted[0][0].value in (1, 2)
+
+
+def test_a_sampler_that_hangs_for_long_is_said_once(
+    loops: Loops, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop_module, "STUCK_S", 0.0)
+    hanging = Hanging()
+    loop = loops([hanging], lambda *_: None, patience_s=0.01)
+    for _ in range(3):
+        loop.tick()
+    hanging.let_go.set()
+    assert [record.message for record in caplog.records] == ["sampling: hanging does not answer"]
+
+
+def test_what_is_steady_is_told_when_it_changes_and_again_after_a_while() -> None:
+    now = [0.0]
+    steadied = Steadied(clock=lambda: now[0])
+
+    def told(limit: float) -> list[str]:
+        readings = [Reading("cgroup_memory_limit_bytes", "bytes", limit), Reading("cgroup_cpu_quota_cpus", "cpus", 2.0)]
+        return [reading.metric.split("_")[1] for reading in steadied.new(readings)]
+
+    assert told(5.0) == ["memory", "cpu"]
+    assert told(5.0) == ["cpu"], "the quota is wanted beside every phase"
+    assert told(6.0) == ["memory", "cpu"]
+    now[0] = TELL_AGAIN_S
+    assert told(6.0) == ["memory", "cpu"]
+
+
+def test_what_one_of_several_trips_over_does_not_stop_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    together = Together([Broken(), Steady()])
+    assert list(together.read()) == [Reading("steady", "", 1.0)]
+    together.read()
+    assert "pulled out" in together.absent["broken"]
+    assert len(caplog.records) == 1
+
+
+def test_what_takes_long_is_read_seldom_and_told_once() -> None:
+    now = [0.0]
+    seldom = Seldom(Steady(), 30.0, clock=lambda: now[0])
+    assert seldom.read() == []
+    seldom.settle(10)
+    assert seldom.read() == [Reading("steady", "", 1.0)]
+    now[0] = 29.0
+    assert seldom.read() == []
+    seldom.settle(10)
+    assert seldom.read() == []
+    now[0] = 30.0
+    assert seldom.read() == []
+    seldom.settle(10)
+    assert seldom.read() == [Reading("steady", "", 1.0)]
+
+
+def test_what_takes_very_long_is_read_more_seldom_yet() -> None:
+    now = [0.0]
+
+    class Slow(Steady):
+        def read(self) -> list[Reading]:
+            now[0] += 1.0
+            return super().read()
+
+    seldom = Seldom(Slow(), 30.0, clock=lambda: now[0])
+    seldom.read()
+    seldom.settle(10)
+    assert seldom.read()
+    now[0] = 900.0
+    assert seldom.read() == []
+    seldom.settle(10)
+    assert seldom.read() == [], "a second each 900 would be more than a thousandth of the time"
+
+
+def test_a_failing_sampler_does_not_stop_the_others(loops: Loops) -> None:
+    emitted: list[list[Reading]] = []
+    loop = loops([Broken(), Steady(), Broken()], lambda readings, _: emitted.append(readings))
     loop.tick()
     assert emitted == [[Reading("steady", "", 1.0)]]
 
 
-def test_a_failure_is_said_once_for_each_message(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_is_said_once_for_each_message(loops: Loops, caplog: pytest.LogCaptureFixture) -> None:
     broken = Broken()
-    loop = SamplerLoop([broken], lambda *_: None)
+    loop = loops([broken], lambda *_: None)
     with caplog.at_level(logging.WARNING, logger="roundwatch"):
         loop.tick()
         loop.tick()
@@ -62,26 +195,26 @@ def test_a_failure_is_said_once_for_each_message(caplog: pytest.LogCaptureFixtur
     assert [record.message.count("broken") for record in caplog.records] == [1, 1]
 
 
-def test_a_failing_emit_does_not_end_the_loop(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_emit_does_not_end_the_loop(loops: Loops, caplog: pytest.LogCaptureFixture) -> None:
     def emit(_readings: list[Reading], _time_ns: int) -> None:
         raise OSError("disk full")
 
-    loop = SamplerLoop([Steady()], emit)
+    loop = loops([Steady()], emit)
     loop.tick()
     loop.tick()
     assert "disk full" in caplog.text
 
 
-def test_nothing_read_is_nothing_emitted() -> None:
+def test_nothing_read_is_nothing_emitted(loops: Loops) -> None:
     emitted: list[object] = []
-    SamplerLoop([Silent()], lambda readings, _: emitted.append(readings)).tick()
+    loops([Silent()], lambda readings, _: emitted.append(readings)).tick()
     assert emitted == []
 
 
-def test_readings_carry_the_monotonic_time_of_their_reading() -> None:
+def test_readings_carry_the_monotonic_time_of_their_reading(loops: Loops) -> None:
     times: list[int] = []
     before = time.monotonic_ns()
-    SamplerLoop([Steady()], lambda _, time_ns: times.append(time_ns)).tick()
+    loops([Steady()], lambda _, time_ns: times.append(time_ns)).tick()
     assert before <= times[0] <= time.monotonic_ns()
 
 
@@ -98,7 +231,7 @@ def test_deadlines_lie_on_a_grid(now: float, delay: float) -> None:
     assert next_delay(100.0, now, 2.0) == pytest.approx(delay)
 
 
-def test_the_thread_samples_until_it_is_stopped_and_then_is_gone() -> None:
+def test_the_thread_samples_until_it_is_stopped_and_then_is_gone(loops: Loops) -> None:
     enough = threading.Event()
     times: list[int] = []
 
@@ -107,7 +240,7 @@ def test_the_thread_samples_until_it_is_stopped_and_then_is_gone() -> None:
         if len(times) == 3:
             enough.set()
 
-    loop = SamplerLoop([Steady()], emit, period_s=0.01)
+    loop = loops([Steady()], emit, period_s=0.01)
     loop.start()
     assert enough.wait(10)
     loop.stop()

@@ -1,20 +1,18 @@
-"""What doctor looks at on this host: identity, places to keep records, CPU limits, samplers."""
+"""What doctor looks at on this host: identity, places to keep records, CPU limits."""
 
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from roundwatch import folders, identity, inventory, shipper
-from roundwatch.samplers import host_samplers
-from roundwatch.samplers.base import Paths, Reading
+from roundwatch.samplers.base import Paths
 from roundwatch.samplers.cgroup import CgroupSampler
-from roundwatch.samplers.memory import process_memory
 
 MIN_RING_BYTES = 64 << 20
 MIN_SPOOL_BYTES = 1 << 30
-RATE_S = 0.5
+FULL_BYTES = 1 << 20
 # What numeric libraries take their number of threads from, before they count the visible CPUs.
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -57,12 +55,32 @@ def storage_lines() -> Iterator[Line]:
     except (OSError, ValueError) as error:
         yield Line("bad", "spool", f"cannot be used: {error}")
         return
-    kind = folders.filesystem(spool) or "unknown filesystem"
-    yield _room("spool", str(spool), MIN_SPOOL_BYTES, f"on {kind}", "what the server cannot take is soon dropped")
+    yield from _private_rings(spool)
+    yield _disk(spool)
     for part in inventory.parts(spool):
         if part.streams:
             yield _waiting(part)
     yield from _last_words()
+
+
+def _private_rings(spool: Path) -> Iterator[Line]:
+    """Trainings that found no room on tmpfs when they began."""
+    folders_of_rings = (folders.rings_of(part.path) for part in inventory.parts(spool))
+    rings = [path for folder in folders_of_rings if folder.is_dir() for path in folder.glob("*.ring")]
+    private = sum(path.is_symlink() for path in rings)
+    if private:
+        what = f"{private} of {len(rings)} trainings found no room and record in memory of their own"
+        yield Line("warn", "rings in use", f"{what}: SIGKILL safety is off for them")
+
+
+def _disk(spool: Path) -> Line:
+    """Whether the spool's disk takes what must wait."""
+    if not os.access(spool, os.W_OK):
+        return Line("bad", "spool", f"{spool} cannot be written to: what the server cannot take is dropped")
+    if shutil.disk_usage(spool).free < FULL_BYTES:
+        return Line("bad", "spool", f"{spool}, the disk is full: what the server cannot take is dropped")
+    kind = folders.filesystem(spool) or "unknown filesystem"
+    return _room("spool", str(spool), MIN_SPOOL_BYTES, f"on {kind}", "what the server cannot take is soon dropped")
 
 
 def _last_words() -> Iterator[Line]:
@@ -79,7 +97,7 @@ def _last_words() -> Iterator[Line]:
 def _waiting(part: inventory.Part) -> Line:
     """What lies in one folder of the spool, and how it leaves it."""
     origin = f"for {part.server}" if part.server else "offline"
-    what = f"{len(part.streams)} streams, {_bytes(part.size)}, recorded {origin}"
+    what = f"{len(part.streams)} streams, {in_bytes(part.size)}, recorded {origin}"
     if part.served:
         return Line("ok", f"waiting in {part.path.name}", f"{what}; a shipper is at work")
     advice = f"`roundwatch sync {part.path.parent}{f' --from {part.path.name}' if part.server else ''}` sends them"
@@ -89,7 +107,7 @@ def _waiting(part: inventory.Part) -> Line:
 def _room(subject: str, folder: str, least: int, good: str, poor: str) -> Line:
     free = shutil.disk_usage(folder).free
     mark, text = ("ok", good) if free >= least else ("warn", poor)
-    return Line(mark, subject, f"{folder}, {_bytes(free)} free: {text}")
+    return Line(mark, subject, f"{folder}, {in_bytes(free)} free: {text}")
 
 
 def cpu_lines(paths: Paths | None = None) -> Iterator[Line]:
@@ -109,39 +127,8 @@ def cpu_lines(paths: Paths | None = None) -> Iterator[Line]:
         yield Line("ok", "quota", f"{quota:g} CPUs; {what}")
 
 
-def sample_lines() -> Iterator[Line]:
-    """Each metric with its value now, or the reason why there is none."""
-    samplers = host_samplers()
-    for sampler in samplers:
-        list(sampler.read())
-    time.sleep(RATE_S)  # rates need two readings
-    for sampler in samplers:
-        for reading in sampler.read():
-            yield Line("ok", _subject(reading), _value(reading))
-        for metric, why in sampler.absent.items():
-            yield Line("none", metric, f"not collected: {why}")
-    own = process_memory()
-    for reading in own:
-        yield Line("ok", _subject(reading), f"{_value(reading)} (of this process; of a training at each round)")
-    if not own:
-        yield Line("none", "process_memory_bytes", "not collected: the kernel does not tell RssAnon and RssShmem")
-
-
-def _subject(reading: Reading) -> str:
-    return reading.metric if reading.device is None else f"{reading.metric} {reading.device}"
-
-
-def _value(reading: Reading) -> str:
-    if reading.unit == "bytes":
-        return _bytes(reading.value)
-    if reading.unit == "bytes/s":
-        return f"{_bytes(reading.value)}/s"
-    if reading.unit == "ratio":
-        return f"{reading.value:.1%}"
-    return f"{reading.value:g} {reading.unit}".strip()
-
-
-def _bytes(value: float) -> str:
+def in_bytes(value: float) -> str:
+    """A size for people: "1.5 GiB"."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if value < 1024:
             return f"{value:.4g} {unit}"

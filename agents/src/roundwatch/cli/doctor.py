@@ -4,7 +4,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterable, Sequence
 
-from roundwatch.cli import checks, options, server
+from roundwatch.cli import checks, hardware, options, server
 from roundwatch.cli.checks import Line
 from roundwatch.cli.version import version
 
@@ -13,7 +13,9 @@ SECTIONS: tuple[tuple[str, Callable[[], Iterable[Line]]], ...] = (
     ("Keeping records", checks.storage_lines),
     ("Reaching the server", server.lines),
     ("CPU limits", checks.cpu_lines),
-    ("Samples", checks.sample_lines),
+    ("Devices", hardware.device_lines),
+    ("Samples", hardware.sample_lines),
+    ("Conditions of a run", hardware.condition_lines),
 )
 MARKS = {"ok": "32", "warn": "33", "bad": "31", "none": "2"}
 

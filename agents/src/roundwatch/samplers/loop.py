@@ -21,8 +21,8 @@ class SamplerLoop:
     `emit(readings, time_ns)` gets the monotonic time in nanoseconds at which the reading began; it is called
     from this thread, at most once a period, and not at all when nothing could be read. Each sampler reads in a
     thread of its own: what has not answered within `patience_s` is told with the next reading, and one that hangs is
-    not asked again before it has answered; what is steady is told when it changes. What fails or hangs is logged once for each new message, and never stops
-    another; nor does a failing `emit`.
+    not asked again before it has answered; what is steady is told when it changes. What fails or hangs is logged once
+    for each new message, and never stops another; nor does a failing `emit`.
     """
 
     def __init__(
@@ -39,13 +39,16 @@ class SamplerLoop:
         self._thread.start()
 
     def stop(self, timeout_s: float = 5.0) -> None:
-        """Ends the threads; a reading in progress is finished first, for at most `timeout_s` seconds."""
-        deadline = time.monotonic() + timeout_s
+        """Ends the threads; a reading in progress is finished first, for at most `timeout_s` seconds.
+
+        A sampler that hangs is left behind: its thread ends with the process.
+        """
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join(timeout_s)
+        deadline = time.monotonic() + self._patience_s
         for hand in self._hands:
-            hand.close(max(0.0, deadline - time.monotonic()) if not hand.waited_s else 0.0)
+            hand.close(max(0.0, deadline - time.monotonic()))
 
     def tick(self) -> None:
         """One reading of all samplers, now."""

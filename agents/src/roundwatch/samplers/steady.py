@@ -9,14 +9,31 @@ from roundwatch.samplers.rates import Clock
 TELL_AGAIN_S = 10.0
 # Not the quota and the CPUs that are seen: they are wanted beside every phase, however short.
 STEADY = frozenset(
-    """
-    host_cpus host_memory_total_bytes network_speed_bytes_per_second infiniband_link_down
-    cgroup_memory_limit_bytes cgroup_oom_kills_total cgroup_memory_limit_hits_total cgroup_cpuset_cpus
-    process_threads process_memory_peak_bytes
-    gpu_memory_total_bytes gpu_power_limit_watts gpu_reachable gpu_clocks_event_reasons gpu_throttled_by_power
-    gpu_throttled_by_heat gpu_throttled_by_board gpu_ecc_corrected_errors_total gpu_ecc_uncorrected_errors_total
-    gpu_pcie_link_generation gpu_pcie_link_width gpu_pcie_downgraded gpu_pcie_replays_total
-    """.split()
+    {
+        "host_cpus",
+        "host_memory_total_bytes",
+        "network_speed_bytes_per_second",
+        "infiniband_link_down",
+        "cgroup_memory_limit_bytes",
+        "cgroup_oom_kills_total",
+        "cgroup_memory_limit_hits_total",
+        "cgroup_cpuset_cpus",
+        "process_threads",
+        "process_memory_peak_bytes",
+        "gpu_memory_total_bytes",
+        "gpu_power_limit_watts",
+        "gpu_reachable",
+        "gpu_clocks_event_reasons",
+        "gpu_throttled_by_power",
+        "gpu_throttled_by_heat",
+        "gpu_throttled_by_board",
+        "gpu_ecc_corrected_errors_total",
+        "gpu_ecc_uncorrected_errors_total",
+        "gpu_pcie_link_generation",
+        "gpu_pcie_link_width",
+        "gpu_pcie_downgraded",
+        "gpu_pcie_replays_total",
+    }
 )
 
 
