@@ -62,5 +62,5 @@ def findings(row: RunRow) -> str:
         return ""
     count = f"{row.open_findings} open" if row.open_findings else f"{row.all_findings} resolved"
     what = _FINDINGS.get(row.finding.kind, row.finding.kind)
-    phase = row.finding.phase and legible(row.finding.phase)
+    phase = legible(row.finding.phase)
     return f"{count}: {what} {phase}".rstrip()

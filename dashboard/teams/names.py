@@ -10,5 +10,7 @@ _UNSEEN = {"Cc", "Cf", "Zs", "Zl", "Zp"}
 
 def legible(name: str) -> str:
     """The name without marks of direction; "(invisible)" where nothing of it can be seen."""
+    if not name:
+        return name
     seen = _TURNS.sub("", name)
     return seen if any(unicodedata.category(character) not in _UNSEEN for character in seen) else "(invisible)"

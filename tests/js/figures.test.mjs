@@ -176,5 +176,5 @@ test("figures carry units and no more digits than mean something", () => {
 test("a name turns nothing around it, and most are left as they are", () => {
   assert.equal(isolated("rank-0"), "rank-0");
   assert.equal(isolated("\u202egnol\u2069\u202e"), "\u2068gnol\u2069");
-  assert.deepEqual(["a\u202eb", "\u200b\u200d", " ", "é"].map(legible), ["ab", "(invisible)", "(invisible)", "é"]);
+  assert.deepEqual(["a\u202eb", "\u200b\u200d", " ", "é", ""].map(legible), ["ab", "(invisible)", "(invisible)", "é", ""]);
 });

@@ -7,7 +7,8 @@ from dashboard.teams.names import legible
 
 @pytest.mark.parametrize(
     ("name", "shown"),
-    [("rank-0", "rank-0"), ("<b>", "<b>"), ("été 漢", "été 漢"), ("\u202egnol\u2067", "gnol"), ("a\u200bb", "a\u200bb"),
+    [("", ""), ("rank-0", "rank-0"), ("<b>", "<b>"), ("été 漢", "été 漢"),
+     ("\u202egnol\u2067", "gnol"), ("a\u200bb", "a\u200bb"),
      ("\u200b\u200d\ufeff", "(invisible)"), ("\u202e", "(invisible)"), (" \n", "(invisible)")],
 )  # fmt: skip
 def test_a_name_can_be_seen_and_turns_nothing_around_it(name: str, shown: str) -> None:

@@ -26,7 +26,7 @@ const rankOf = (rule) => (rule.training ? -1 : RULES.indexOf(rule));
 function describe(chart, lanes) {
   const count = new Set(chart.series.map(({ info }) => (chart.of === "machine" ? info.machine : (info.lane ?? info.machine)))).size;
   const who = chart.of === "machine" ? plural(count, "machine") : plural(count, "worker");
-  if (count === 1 && chart.of !== "machine") return lanes.get(chart.series[0].info.lane)?.info.name ?? "";
+  if (count === 1 && chart.of !== "machine") return isolated(lanes.get(chart.series[0].info.lane)?.info.name ?? "");
   return count > 1 || chart.series.length > 1 ? `${who}, ${chart.how}` : who;
 }
 

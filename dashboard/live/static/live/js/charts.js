@@ -10,8 +10,23 @@ const HEIGHT = 58;
 const INSET = 6;
 const COLUMN = 3;
 const MANY = 256;
+const MOST_READINGS = 20_000;
 
-/** Lowest and highest finite value in view; of nothing, Infinity and -Infinity. */
+/** Lowest and highest reading in view, or null where there are too many to look at each. */
+function extentOfReadings(lines, view) {
+  const ranges = lines.map((line) => [line, line.indexAt(view.from) + 1, line.indexAt(view.to)]);
+  if (ranges.reduce((sum, [, first, last]) => sum + last - first, 0) > MOST_READINGS) return null;
+  let [least, most] = [Infinity, -Infinity];
+  for (const [{ values }, first, last] of ranges) {
+    for (let i = first; i <= last; i++) {
+      if (values[i] < least && values[i] !== -Infinity) least = values[i];
+      if (values[i] > most && values[i] !== Infinity) most = values[i];
+    }
+  }
+  return [least, most];
+}
+
+/** Lowest and highest finite value of what is drawn; of nothing, Infinity and -Infinity. */
 function extentOf(low, high) {
   let [least, most] = [Infinity, -Infinity];
   for (let i = 0; i < high.length; i++) {
@@ -43,7 +58,7 @@ class Chart {
     const { low, high, value } = summarize(rows, spec.how);
     const extent = extentOf(low, high);
     const range = this.#range(spec, extent);
-    this.#say(spec, lines, cursor, extent);
+    this.#say(spec, lines, cursor, extentOfReadings(lines, view) ?? extent);
     this.#paint({ low, high, value, x: (i) => view.x(from + i * step), range, theme, grid, view, now, cursor, spec, many: lines.length > 1 });
   }
 

@@ -77,14 +77,14 @@ const TURNS = /[\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f]/g;
 
 /** A name without marks of direction; "(invisible)" where nothing of it can be seen. */
 export function legible(name) {
-  if (/^[!-~]/.test(name)) return name.replace(TURNS, "");
+  if (!name || /^[!-~]/.test(name)) return name.replace(TURNS, "");
   const seen = name.replace(TURNS, "");
   return /[^\p{Cc}\p{Cf}\p{Z}]/u.test(seen) ? seen : "(invisible)";
 }
 
 /** A name amid other words: what it holds of writing from right to left turns nothing around it. */
 export function isolated(name) {
-  return /^[!-~][ -~]*$/.test(name) ? name : `\u2068${legible(name)}\u2069`;
+  return !name || /^[!-~][ -~]*$/.test(name) ? name : `\u2068${legible(name)}\u2069`;
 }
 
 /** Names in order as people count: host-2 before host-10. */
