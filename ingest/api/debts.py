@@ -1,4 +1,7 @@
-"""What teams owe for requests that were read in vain: beyond a credit they are sent away before anything is read."""
+"""What teams owe for requests that were read in vain: beyond a credit they are sent away before anything is read.
+
+In vain is what is refused, and what takes much longer to read than the records that it brings in explain.
+"""
 
 import math
 from uuid import UUID
@@ -20,7 +23,7 @@ class Debts:
         self._owed: dict[UUID, tuple[float, float]] = {}  # so many seconds, at which moment
 
     def owe(self, team_id: UUID, seconds: float, now: float) -> None:
-        """A request of the team was refused after so many seconds of work."""
+        """A request of the team took so many seconds in vain."""
         if len(self._owed) > _MOST_KNOWN:
             self._owed = {each: owed for each, owed in self._owed.items() if self._of(each, now) > 0}
         self._owed[team_id] = (self._of(team_id, now) + seconds, now)

@@ -28,7 +28,8 @@ _TOO_MANY = Fault(429, "too_many", "Too many requests of this team wait; try aga
 class Ticket:
     """A request that waits to be written; `outcome` is set once it is committed or refused.
 
-    `charged_s` are the seconds for which its team was charged when it was taken, `spent_s` those that it took.
+    `charged_s` are the seconds for which its team was charged when it was taken, `spent_s` those that it took, of which
+    `wasted_s` in vain.
     """
 
     team_id: UUID
@@ -38,6 +39,7 @@ class Ticket:
     outcome: Future[Outcome] = field(default_factory=Future)
     charged_s: float = 0.0
     spent_s: float = 0.0
+    wasted_s: float = 0.0
 
     def refuse(self, fault: Fault) -> None:
         """Answer with a refusal, unless its client has left."""
@@ -105,11 +107,11 @@ class Waiting:
             taken.append(ticket)
         return [ticket for ticket in taken if self._wanted(ticket)]
 
-    def settle(self, ticket: Ticket, *, refused: bool) -> None:
-        """What it took is known now; its team owes it where it was in vain."""
+    def settle(self, ticket: Ticket) -> None:
+        """What it took is known now; its team owes what of that was in vain."""
         self._shares.settle(ticket.team_id, len(ticket.body), ticket.charged_s, ticket.spent_s)
-        if refused:
-            self._debts.owe(ticket.team_id, ticket.spent_s, time.monotonic())
+        if ticket.wasted_s > 0:
+            self._debts.owe(ticket.team_id, ticket.wasted_s, time.monotonic())
 
     def send_away(self, fault: Fault) -> None:
         """Refuse all that waits."""
