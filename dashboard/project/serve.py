@@ -15,7 +15,7 @@ def main() -> None:
     """Serve the ASGI application on the inherited socket until SIGTERM."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--fd", type=int, required=True)
-    # A thread whose answer from Postgres has come waits for its turn; 5 ms, the default, with every statement is too long.
+    # A thread that has its answer from Postgres waits for its turn; 5 ms at every statement, the default, is too long.
     sys.setswitchinterval(0.0005)
     listening = socket.socket(fileno=parser.parse_args().fd)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.project.settings")
