@@ -46,10 +46,10 @@ def refusal(waiting: Waiting, late: Ticket) -> int:
     return refused.value.status
 
 
-def done(each: Ticket, seconds: float, fault: Fault | None = None) -> Ticket:
+def done(each: Ticket, seconds: float, wasted: float = 0.0) -> Ticket:
     """The ticket, answered after so many seconds of work."""
-    each.spent_s = seconds
-    each.outcome.set_result(Outcome(fault=fault))
+    each.spent_s, each.wasted_s = seconds, wasted
+    each.outcome.set_result(Outcome())
     return each
 
 
@@ -121,7 +121,7 @@ def test_dear_requests_of_one_team_do_not_ride_with_those_of_another() -> None:
     for _ in range(20):  # learn that one team's are dear
         waiting.put(ticket(ONE))
         for each in waiting.take(lambda _: True):
-            waiting.settle(done(each, 0.3), refused=False)
+            waiting.settle(done(each, 0.3))
     for _ in range(3):
         waiting.put(ticket(ONE))
         waiting.put(ticket(OTHER))
@@ -177,7 +177,7 @@ def test_what_waits_of_a_team_that_owes_is_sent_away_unread_and_costs_it_nothing
     waiting.put(ticket(ONE))
     (first,) = waiting.take(lambda _: True)
     waiting.put(second := ticket(ONE))
-    waiting.settle(done(first, CREDIT_S + 1, Fault(422, "json", "No JSON.")), refused=True)
+    waiting.settle(done(first, CREDIT_S + 1, CREDIT_S + 1))
     assert waiting.take(lambda _: True) == []
     fault = second.outcome.result().fault
     assert fault is not None

@@ -7,6 +7,7 @@ import uuid
 import pytest
 from django.db import OperationalError, connection
 
+from ingest.api import writers
 from ingest.api.outage import Outage
 from ingest.api.tellers import Tellers
 from ingest.api.waiting import Ticket
@@ -15,7 +16,8 @@ from ingest.models import Run
 from ingest.store import telemetry
 from roundwatch import wire
 from tests.cast import Cast
-from tests.ingest.batches import Recorder, request
+from tests.ingest.api.hostile import with_more
+from tests.ingest.batches import SECOND, Recorder, request
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -43,12 +45,12 @@ def ticket(team_id: uuid.UUID, run: str) -> Ticket:
 def written(tickets: list[Ticket]) -> list[int]:
     """Write the tickets as one writer finds them waiting; returns the statuses, 200 for stored."""
     tellers = Tellers()
-    writers = Writers(tellers, Outage(), threads=0)
+    opened = Writers(tellers, Outage(), threads=0)
     for each in tickets:
-        writers.put(each)
-    writers.start(1)
+        opened.put(each)
+    opened.start(1)
     outcomes = [each.outcome.result(timeout=20) for each in tickets]
-    writers.close()
+    opened.close()
     tellers.close()
     return [outcome.fault.status if outcome.fault else 200 for outcome in outcomes]
 
@@ -90,12 +92,12 @@ def test_one_whose_sender_left_is_not_written(cast: Cast, transactions: list[int
     left = ticket(cast.team.id, "left")
     left.outcome.cancel()
     tellers = Tellers()
-    writers = Writers(tellers, Outage(), threads=0)
-    writers.put(left)
-    writers.put(kept := ticket(cast.team.id, "kept"))
-    writers.start(1)
+    opened = Writers(tellers, Outage(), threads=0)
+    opened.put(left)
+    opened.put(kept := ticket(cast.team.id, "kept"))
+    opened.start(1)
     assert kept.outcome.result(timeout=20).fault is None
-    writers.close()
+    opened.close()
     tellers.close()
     assert Run.objects.get().key == "kept"
 
@@ -111,20 +113,20 @@ def test_one_team_leaves_a_writer_to_the_others(cast: Cast, monkeypatch: pytest.
 
     monkeypatch.setattr(telemetry, "write", held_up)
     tellers = Tellers()
-    writers = Writers(tellers, Outage(), threads=3)
+    opened = Writers(tellers, Outage(), threads=3)
     greedy = [ticket(cast.team.id, f"run-{place}") for place in range(6)]
     for each in greedy[:2]:
-        writers.put(each)
+        opened.put(each)
         assert begun.acquire(timeout=20)
     for each in greedy[2:]:
-        writers.put(each)
-    writers.put(patient := ticket(cast.other_team.id, "run"))
+        opened.put(each)
+    opened.put(patient := ticket(cast.other_team.id, "run"))
     try:
         assert patient.outcome.result(timeout=20).fault is None
         assert not any(each.outcome.done() for each in greedy)
     finally:
         let_go.set()
-        writers.close()
+        opened.close()
         tellers.close()
     assert all(each.outcome.result(timeout=0).fault is None for each in greedy)
 
@@ -132,11 +134,11 @@ def test_one_team_leaves_a_writer_to_the_others(cast: Cast, monkeypatch: pytest.
 def test_closing_writes_what_waits_and_leaves_no_thread(cast: Cast) -> None:
     before = set(threading.enumerate())
     tellers = Tellers()
-    writers = Writers(tellers, Outage())
+    opened = Writers(tellers, Outage())
     tickets = [ticket(cast.team.id, f"run-{place}") for place in range(5)]
     for each in tickets:
-        writers.put(each)
-    writers.close()
+        opened.put(each)
+    opened.close()
     tellers.close()
     assert all(each.outcome.done() for each in tickets)
     assert Run.objects.count() == 5
@@ -156,3 +158,19 @@ def test_a_database_that_does_not_answer_says_503_to_all_and_is_not_asked_for_ea
     monkeypatch.setattr(telemetry, "write", down)
     assert written(tickets) == [503] * 5
     assert asked == [5, 1]
+
+
+def test_reading_in_vain_is_owed_and_reading_records_is_not(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    for what, seconds in {"_FREE_S": 0.0, "_BATCH_S": 0.0, "_RECORD_S": 1.0}.items():
+        monkeypatch.setattr(writers, what, seconds)
+    begin = time.time_ns() - SECOND
+    full, beat = Recorder(run="full", began_ns=begin), Recorder(run="beat", began_ns=begin).batch()
+    for place in range(20):
+        full.phase("train", begin, begin + place, round=place)
+    honest = Ticket(cast.team.id, wire.encode(request(full.batch())), "gzip", time.time_ns())
+    padded = Ticket(cast.team.id, with_more(beat, '"attrs":[{"a":[1,2,3]}]'), "", time.time_ns())
+    broken = Ticket(cast.team.id, b"no gzip", "gzip", time.time_ns())
+    assert written([honest, padded, broken]) == [200, 200, 422]
+    assert honest.wasted_s == 0.0
+    assert 0.0 < padded.wasted_s <= padded.spent_s
+    assert 0.0 < broken.wasted_s == broken.spent_s

@@ -1,0 +1,180 @@
+"""How long a well-behaved team waits for its answers: alone, beside a flood of honest data, and of hostile bodies.
+
+Run as `python -m tests.bench.tenants`. The team's two shippers send a request of 200 ended phases twenty times a second
+between them, whatever the answers take: a wait counts from when the request was due, so one that queues behind another
+is not passed over. Beside it a second team, in a process of its own, sends over sixteen connections as fast as it is
+answered, and pays no heed to Retry-After: full requests of 2,000 phases, or bodies made to cost as much as they can.
+The three take turns. /healthz is asked ten times a second meanwhile.
+"""
+
+import http.client
+import itertools
+import multiprocessing
+import os
+import statistics
+import threading
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from multiprocessing.synchronize import Event
+from typing import Any
+from urllib.parse import urlsplit
+
+from roundwatch import wire
+from tests.bench.ingest_rate import Sender
+from tests.bench.stage import Stage, stage
+from tests.ingest.api.hostile import hostile_bodies
+
+RATE, SENDERS, RECORDS = 20, 2, 200
+FLOOD_CONNECTIONS, FLOOD_RECORDS, FLOOD_REQUESTS = 16, 2_000, 40
+TURN_S, TURNS = 10, int(os.environ.get("TURNS", "3"))
+
+
+def post(connection: http.client.HTTPConnection, token: str, body: bytes) -> int:
+    """Send one request; returns the answer's status."""
+    connection.request("POST", wire.PATH, body, {"Authorization": f"Bearer {token}", "Content-Encoding": "gzip"})
+    response = connection.getresponse()
+    response.read()
+    return response.status
+
+
+def flood(place: Stage, token: str, bodies: Sequence[Sequence[bytes]], stop: Event, answers: Any) -> None:
+    """Until `stop` send `bodies`, a list for each connection, over and over; puts the statuses' counts in `answers`."""
+    found: list[Counter[int]] = []
+
+    def send(mine: Sequence[bytes]) -> None:
+        seen: Counter[int] = Counter()
+        connection = http.client.HTTPConnection(urlsplit(place.url).netloc)
+        for body in itertools.cycle(mine):
+            if stop.is_set():
+                break
+            try:
+                seen[post(connection, token, body)] += 1
+            except (OSError, http.client.HTTPException):
+                seen[0] += 1
+                connection.close()
+        found.append(seen)
+
+    threads = [threading.Thread(target=send, args=(mine,)) for mine in bodies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    answers.put(sum(found, Counter()))
+
+
+@dataclass
+class Waits:
+    """What the team saw in one setting, in seconds, and what its neighbour was answered."""
+
+    posts: list[float] = field(default_factory=list)
+    health: list[float] = field(default_factory=list)
+    refused: int = 0
+    neighbour: Counter[int] = field(default_factory=Counter)
+
+    def figures(self, name: str, alone: "Waits") -> str:
+        """Milliseconds, and their ratios to those of the team alone."""
+        mine, theirs = quantiles(self.posts), quantiles(alone.posts)
+        ratios = "  ".join(f"{ms:6.0f} ms ({ms / base:5.2f})" for ms, base in zip(mine, theirs, strict=True))
+        answered = ", ".join(f"{count} x {status or 'cut off'}" for status, count in sorted(self.neighbour.items()))
+        health = f"{quantiles(self.health)[2]:6.0f} ms"
+        return f"{name:<16} {ratios} {health} {self.refused:>7}  {answered}"
+
+
+def quantiles(seconds: Sequence[float]) -> list[float]:
+    """p50, p95 and p99 in milliseconds."""
+    cuts = statistics.quantiles(seconds, n=100, method="inclusive")
+    return [1000 * cuts[each] for each in (49, 94, 98)]
+
+
+def behave(place: Stage, sender: Sender, waits: Waits, until: float) -> None:
+    """Send at an even pace until then, counting each wait from when its request was due."""
+    connection = http.client.HTTPConnection(urlsplit(place.url).netloc)
+    bodies = iter(sender.bodies(RECORDS, int(RATE / SENDERS * TURN_S * 1.2)))
+    due = time.monotonic()
+    while due < until:
+        time.sleep(max(due - time.monotonic(), 0))
+        if post(connection, place.token, next(bodies)) != 200:
+            waits.refused += 1
+        waits.posts.append(time.monotonic() - due)
+        due += SENDERS / RATE
+    connection.close()
+
+
+def look(place: Stage, waits: Waits, until: float) -> None:
+    """Ask /healthz until then."""
+    while (began := time.monotonic()) < until:
+        urllib.request.urlopen(f"{place.url}/healthz", timeout=30).close()
+        waits.health.append(time.monotonic() - began)
+        time.sleep(0.1)
+
+
+def take_turn(place: Stage, senders: Sequence[Sender], waits: Waits) -> None:
+    """The team's `TURN_S` seconds."""
+    until = time.monotonic() + TURN_S
+    threads = [threading.Thread(target=behave, args=(place, sender, waits, until)) for sender in senders]
+    threads.append(threading.Thread(target=look, args=(place, waits, until)))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def beside(
+    place: Stage, senders: Sequence[Sender], waits: Waits, token: str, bodies: Sequence[Sequence[bytes]]
+) -> None:
+    """A turn beside a neighbour who floods from before it until after it."""
+    spawn = multiprocessing.get_context("spawn")
+    stop, answers = spawn.Event(), spawn.Queue()
+    neighbour = spawn.Process(target=flood, args=(place, token, bodies, stop, answers))
+    neighbour.start()
+    try:
+        time.sleep(2)
+        take_turn(place, senders, waits)
+        stop.set()
+        waits.neighbour += answers.get(timeout=60)
+    finally:
+        stop.set()
+        neighbour.join(60)
+        neighbour.kill()
+
+
+def second_team() -> str:
+    """A token of another team than the stage's."""
+    from django.db import connection
+
+    from dashboard.teams.models import Team
+    from dashboard.teams.tokens import issue
+
+    token = issue(Team.objects.create(name="Neighbour", slug="neighbour"), "bench", ["ingest"])
+    connection.close_pool()  # type: ignore[attr-defined]
+    return token
+
+
+def main() -> None:
+    """Take turns and print quantiles."""
+    senders = [Sender("behaved", number, 1) for number in range(SENDERS)]
+    fillers = [Sender("flood", number, 8) for number in range(FLOOD_CONNECTIONS)]
+    costly = list(hostile_bodies().values())
+    hostile = [costly[number:] + costly[:number] for number in range(FLOOD_CONNECTIONS)]
+    alone, honest, attacked = Waits(), Waits(), Waits()
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before, {RATE} requests a second, {TURNS} turns")
+    with stage() as place:
+        token = second_team()
+        take_turn(place, senders, Waits())  # fills caches
+        for _ in range(TURNS):
+            take_turn(place, senders, alone)
+            filling = [filler.bodies(FLOOD_RECORDS, FLOOD_REQUESTS) for filler in fillers]
+            beside(place, senders, honest, token, filling)
+            beside(place, senders, attacked, token, hostile)
+    print(
+        f"{'':<16} {'p50 (ratio)':>18} {'p95 (ratio)':>18} {'p99 (ratio)':>18} {'healthz':>9} {'refused':>7}  neighbour"
+    )
+    for name, waits in (("alone", alone), ("honest flood", honest), ("hostile flood", attacked)):
+        print(waits.figures(name, alone))
+
+
+if __name__ == "__main__":
+    main()
