@@ -5,9 +5,11 @@ import math
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from roundwatch.layout import Sizes
 from tests.agents.collector import until
 from tests.agents.recorder import Recording, Row
 
@@ -35,6 +37,21 @@ def test_attributes_are_those_known_at_the_end(recording: Recording) -> None:
         phase.set(nbytes=7, codec="q4")
     assert recording.of("start")[0].attrs == {"nbytes": 5, "part": "a", "after": "encode", "device": True}
     assert recording.phase().attrs == {"nbytes": 7, "part": "a", "codec": "q4", "after": "encode", "device": True}
+
+
+def test_a_phase_without_attributes_has_none_of_what_lay_in_its_slot_before(tmp_path: Path) -> None:
+    recording = Recording(tmp_path, (Sizes(64, 4_096, 4_096),))
+    for number in range(200):
+        with recording.run.phase("upload", number=number):
+            pass
+        with recording.run.phase("train"), recording.run.phase("forward"):
+            pass
+        recording.read()
+    recording.close()
+    plain = [row for row in recording.rows if row.name in ("train", "forward")]
+    assert len(plain) == 200 * 4
+    assert all(not row.attrs for row in plain)
+    assert all(row.record.t1 == 0 for row in plain if row.sort == "start")
 
 
 def test_an_exception_ends_the_phase_as_an_error_and_passes_on(recording: Recording) -> None:

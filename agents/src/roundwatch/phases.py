@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 
 from roundwatch.attributes import attributes
 from roundwatch.misuse import describe, harmless
-from roundwatch.ring import OWN_NUMBER, Ring, pack_into
-from roundwatch.slots import NO_ROUND, SIZE, STATE_ERROR, THREAD_MASK
+from roundwatch.ring import OWN_NUMBER, Ring
+from roundwatch.slots import END_WORDS, NO_ROUND, SIZE, START_WORDS, STATE_ERROR, THREAD_MASK
 
+pack_start, pack_end = START_WORDS.pack_into, END_WORDS.pack_into
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -128,7 +129,7 @@ class Phase(Decorator):
         self.outer = outer
         self.ground = ground
         innermost.set(self)
-        self.where = where = ground.scope.bits | ground.thread
+        self.where = where = ground.scope.bits + ground.thread  # a sum is quicker than |, and the same
         if self.attrs:
             return self.enter_with_text(where, outer.number)
         ring = recorder.ring
@@ -137,7 +138,7 @@ class Phase(Decorator):
         self.begin = begin = monotonic_ns()
         if number < ring.limit or ring.room(number):
             at = (number & ring.mask) * SIZE
-            pack_into(ring.buffer, at, self.head, where, number, outer.number, begin, 0, 0, number + 1)
+            pack_start(ring.buffer, at, self.head, where, number, outer.number, begin, number + 1)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
@@ -154,7 +155,7 @@ class Phase(Decorator):
         number = take()
         if number < ring.limit or ring.room(number):
             at, where, start = (number & ring.mask) * SIZE, self.where, self.number
-            pack_into(ring.buffer, at, self.end_head, where, start, outer.number, begin, end - begin, 0, number + 1)
+            pack_end(ring.buffer, at, self.end_head, where, start, outer.number, begin, end - begin, number + 1)
 
     @harmless()
     def set(self, **attrs: Any) -> None:

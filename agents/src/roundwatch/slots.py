@@ -28,6 +28,9 @@ SIZE = 64
 LONGS = struct.calcsize("@l") == 8 and sys.byteorder == "little"
 WORDS = struct.Struct("@8l" if LONGS else "<8q")
 SAMPLE_WORDS = struct.Struct("@5ld2l" if LONGS else "<5qdqq")
+# Without the words that are 0 in the start and the end of a phase that has no attributes: an x is packed as zero.
+START_WORDS = struct.Struct("@5l16xl" if LONGS else "<5q16xq")
+END_WORDS = struct.Struct("@6l8xl" if LONGS else "<6q8xq")
 
 START, END, ROUND, EVENT, SAMPLE, LIFECYCLE, DROP = range(1, 8)
 
