@@ -9,6 +9,7 @@ from roundwatch.samplers.cpulist import cpus
 # Positions in a "cpu" line of /proc/stat; guest time is already counted in user time.
 IDLE, IOWAIT, COUNTED = 3, 4, 8
 UTILISATION, BUSIEST, COUNT = "host_cpu_utilisation_ratio", "host_cpu_busiest_ratio", "host_cpus"
+BY_NODE = "host_cpu_node_utilisation_ratio"
 Times = tuple[int, int]
 
 
@@ -70,7 +71,7 @@ class HostSampler:
             there = [cpu for cpu in members if cpu in now and cpu in before]
             share = _busy(_sum(now[cpu] for cpu in there), _sum(before[cpu] for cpu in there))
             if share is not None:
-                readings.append(Reading(UTILISATION, "ratio", share, device=node))
+                readings.append(Reading(BY_NODE, "ratio", share, device=node))
         return readings
 
     def _found_nodes(self) -> dict[str, set[str]]:

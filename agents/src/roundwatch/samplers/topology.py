@@ -80,7 +80,7 @@ def _part(name: str, model: str, place: Path) -> Part:
         parts = place.resolve(strict=True).parts
     except OSError:
         return Part(name, model, (), -1)
-    root = next((at for at, part in enumerate(parts) if part.startswith("pci")), None)
+    root = next((at for at, part in enumerate(parts) if part.startswith("pci") and ":" in part), None)
     node = amd_sysfs.number(place / "numa_node")
     return Part(name, model, () if root is None else parts[root:], -1 if node is None else int(node))
 
