@@ -10,13 +10,11 @@ The three take turns. /healthz is asked ten times a second meanwhile.
 import http.client
 import itertools
 import multiprocessing
-import os
-import statistics
 import threading
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.synchronize import Event
 from typing import Any
@@ -25,11 +23,12 @@ from urllib.parse import urlsplit
 from roundwatch import wire
 from tests.bench.ingest_rate import Sender
 from tests.bench.stage import Stage, stage
+from tests.bench.table import Row, conditions, percentile, show
 from tests.ingest.api.hostile import hostile_bodies
 
 RATE, SENDERS, RECORDS = 20, 2, 200
 FLOOD_CONNECTIONS, FLOOD_RECORDS, FLOOD_REQUESTS = 16, 2_000, 40
-TURN_S, TURNS = 10, int(os.environ.get("TURNS", "3"))
+TURN_S, TURNS = 10, 3
 
 
 def post(connection: http.client.HTTPConnection, token: str, body: bytes) -> int:
@@ -74,19 +73,17 @@ class Waits:
     refused: int = 0
     neighbour: Counter[int] = field(default_factory=Counter)
 
-    def figures(self, name: str, alone: "Waits") -> str:
-        """Milliseconds, and their ratios to those of the team alone."""
-        mine, theirs = quantiles(self.posts), quantiles(alone.posts)
-        ratios = "  ".join(f"{ms:6.0f} ms ({ms / base:5.2f})" for ms, base in zip(mine, theirs, strict=True))
-        answered = ", ".join(f"{count} x {status or 'cut off'}" for status, count in sorted(self.neighbour.items()))
-        health = f"{quantiles(self.health)[2]:6.0f} ms"
-        return f"{name:<16} {ratios} {health} {self.refused:>7}  {answered}"
 
-
-def quantiles(seconds: Sequence[float]) -> list[float]:
-    """p50, p95 and p99 in milliseconds."""
-    cuts = statistics.quantiles(seconds, n=100, method="inclusive")
-    return [1000 * cuts[each] for each in (49, 94, 98)]
+def rows(name: str, waits: Waits, alone: Waits) -> Iterator[Row]:
+    """What the team waited in a setting, beside what it waits alone."""
+    for share in (0.5, 0.95, 0.99):
+        ours, reference = (percentile(each.posts, share) * 1000 for each in (waits, alone))
+        yield Row(name=f"p{share * 100:.0f} of ingest, {name}", ours=ours, unit="ms", reference=reference)
+    ours, reference = (percentile(each.health, 0.99) * 1000 for each in (waits, alone))
+    yield Row(name=f"p99 of /healthz, {name}", ours=ours, unit="ms", reference=reference)
+    yield Row(name=f"requests of the team refused, {name}", ours=waits.refused, most=0)
+    for status, count in sorted(waits.neighbour.items()):
+        yield Row(name=f"answers {status or 'cut off'} to the neighbour, {name}", ours=count)
 
 
 def behave(place: Stage, sender: Sender, waits: Waits, until: float) -> None:
@@ -160,7 +157,7 @@ def main() -> None:
     costly = list(hostile_bodies().values())
     hostile = [costly[number:] + costly[:number] for number in range(FLOOD_CONNECTIONS)]
     alone, honest, attacked = Waits(), Waits(), Waits()
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before, {RATE} requests a second, {TURNS} turns")
+    conditions("tenants", f"{RATE} requests a second, {TURNS} turns of {TURN_S} s each")
     with stage() as place:
         token = second_team()
         take_turn(place, senders, Waits())  # fills caches
@@ -169,11 +166,7 @@ def main() -> None:
             filling = [filler.bodies(FLOOD_RECORDS, FLOOD_REQUESTS) for filler in fillers]
             beside(place, senders, honest, token, filling)
             beside(place, senders, attacked, token, hostile)
-    print(
-        f"{'':<16} {'p50 (ratio)':>18} {'p95 (ratio)':>18} {'p99 (ratio)':>18} {'healthz':>9} {'refused':>7}  neighbour"
-    )
-    for name, waits in (("alone", alone), ("honest flood", honest), ("hostile flood", attacked)):
-        print(waits.figures(name, alone))
+    show([*rows("beside an honest flood", honest, alone), *rows("beside hostile bodies", attacked, alone)])
 
 
 if __name__ == "__main__":
