@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from roundwatch import ring, slots, wire
+from roundwatch import layout, ring, slots, wire
 from roundwatch.life import Life, turn
 from roundwatch.reader import RingReader
 from roundwatch.ring import Ring
@@ -38,7 +38,7 @@ class Row:
 class Recording:
     """A run, and what it has recorded so far."""
 
-    def __init__(self, folder: Path, sizes: tuple[Any, ...] = ring.SIZES) -> None:
+    def __init__(self, folder: Path, sizes: tuple[Any, ...] = layout.SIZES) -> None:
         self.ring: Ring = ring.create(folder, "a" * 32, b"{}", sizes)
         self.reader = RingReader(folder / f"{'a' * 32}.ring")
         self.run = Run(self.ring, None, "run")

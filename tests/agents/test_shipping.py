@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from roundwatch import spool
+from roundwatch import launch, spool
+from roundwatch.syncing import sync
 from tests.agents.collector import CLOCK_AHEAD_NS, Collector, Heard, until
 from tests.agents.conftest import Site
 
@@ -392,6 +393,59 @@ def test_a_refused_token_is_said_once_in_the_trainings_own_log(site: Site, colle
         )
         assert training.stderr.splitlines() == [message]
 
+
+def test_a_training_too_short_to_hear_of_a_refused_token_is_told_when_the_next_begins(
+    site: Site, collector: Collector
+) -> None:
+    collector.answers = lambda _: (401, {})
+    site.shipper()
+    note = site.folder / launch.REFUSED
+    until(note.exists, "the refusal is noted")
+    told = site.run(f"import sys; sys.stderr = sys.stdout\n{TRAINING}")
+    assert told.startswith("the server refuses the token; records are kept in ")
+    collector.answers = lambda _: None
+    os.kill(site.holder(), signal.SIGTERM)
+    until(lambda: not site.holder(), "the shipper has left")
+    site.shipper()
+    until(lambda: not (site.folder / launch.REFUSED).exists(), "the note is gone")
+
+
+def test_a_stream_that_was_refused_is_not_begun_again_by_the_next_shipper(site: Site, collector: Collector) -> None:
+    shipper = site.shipper()
+    training = site.python(
+        "import roundwatch, time\nrun = roundwatch.init('p')\nwhile run.event('e') or True: time.sleep(0.01)"
+    )
+    stream = until(lambda: next((path.stem for path in site.rings.glob("*.ring")), ""), "a ring is there")
+    collector.refused[stream] = "no"
+    until(lambda: list((site.folder / "refused").glob(f"{stream}-*")), "it is set aside")
+    shipper.kill()
+    shipper.wait(10)
+    collector.requests.clear()
+    site.shipper("--stay")
+    until(lambda: len(collector.requests) > 3, "the next one is heard")
+    assert stream not in {batch["stream"] for request in collector.requests for batch in request["batches"]}
+    assert len(list((site.folder / "refused").iterdir())) == 1
+    assert training.poll() is None
+
+
+def test_rings_of_a_destination_that_is_used_no_more_leave_memory_for_the_disk(
+    site: Site, collector: Collector, tmp_path: Path
+) -> None:
+    past = Site(tmp_path / "spool", "http://127.0.0.1:9")
+    past.destination.prepare()
+    alone = "from roundwatch import launch\nlaunch.Launcher.look = lambda *_, **__: None\n"
+    past.python(alone + TRAINING + KILLED).wait(20)
+    assert list(past.rings.glob("*.ring"))
+    site.shipper()
+    until(lambda: not list(past.rings.glob("*.ring")), "no ring of the other is left in memory")
+    outcome = sync(past.folder.parent, collector.url, "token", keys=[past.folder.name])
+    assert (outcome.left, outcome.trouble) == (0, "")
+    assert [row["name"] for row in collector.worker().phases()] == ["train", "train"]
+    assert collector.worker().turns() == ["begin", "gone"]
+    past.close()
+
+
+KILLED = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n"
 
 REFUSED_AT_THE_END = """
 import time

@@ -1,5 +1,6 @@
 """Records as the batches that travel: rows become columns, numbers of the stream's names become the batch's own."""
 
+import itertools
 import json
 import math
 from collections.abc import Sequence
@@ -34,8 +35,8 @@ class Builder:
         return self.batch
 
     def open_phases(self, progress: Any) -> None:
-        """Lists the phases that are open; `progress` gives the share done for the record that began one, or None."""
-        for start, begun in self._life.open.items():
+        """Lists the phases that are open, the first 1,000 of them; `progress` gives the share done, or None."""
+        for start, begun in itertools.islice(self._life.open.items(), wire.MAX_OPEN):
             self.batch.open.append(
                 OpenPhase(
                     start=start,

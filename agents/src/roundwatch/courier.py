@@ -31,7 +31,7 @@ class Courier:
         self._news = threading.Event()
         self._halt = threading.Event()
         self._failures = self._halvings = 0
-        self._met = False
+        self.met = False  # whether the server has taken a request
         self.trouble = ""  # why the last request did not succeed
         self.hopeless = False  # whether trying again will not help by itself
         self.broken = False  # whether `run` has given up: a new process may do better
@@ -71,7 +71,7 @@ class Courier:
 
     def step(self) -> float:
         """Sends one request if there is something to send. Returns the seconds to wait before the next."""
-        prepared = self._preparer.next() if self._met else self._preparer.hello()
+        prepared = self._preparer.next() if self.met else self._preparer.hello()
         if prepared is None:
             return PERIOD_S
         try:
@@ -113,7 +113,7 @@ class Courier:
         if self.trouble:
             logger.info("the server answers again")
         self._failures, self._halvings, self.trouble, self.hopeless = 0, 0, "", False
-        first, self._met = not self._met, True
+        first, self.met = not self.met, True
         return 0.0 if first or self._preparer.behind(prepared) else PERIOD_S
 
     def _failed(self, message: str, pause_s: float | None = None) -> float:

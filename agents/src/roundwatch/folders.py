@@ -1,5 +1,7 @@
 """Where things lie: the spool on local disk, the rings on tmpfs, one folder of each for a destination."""
 
+import contextlib
+import errno
 import hashlib
 import os
 import stat
@@ -17,7 +19,11 @@ NETWORK_FILESYSTEMS = frozenset(
 
 
 NOTE, OFFLINE = "destination", "offline"
+FULL = (errno.ENOSPC, errno.EDQUOT)
+CLOSED = (*FULL, errno.EROFS)  # what a disk says that takes nothing now
 LOG = "shipper.log"
+LINK = ".spool"
+PRIVATE = 0o700
 OURS = f"roundwatch-{os.getuid()}"
 
 
@@ -49,13 +55,36 @@ class Destination:
         """Makes both folders, for this user alone, and returns that of the rings. Raises OSError."""
         if not self.spool.exists():
             make_private(self.spool)
-        note = make_private(self.folder) / NOTE
-        if not note.exists():
-            # Never the token; a folder without a URL is what `roundwatch sync` looks for.
-            with os.fdopen(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "w") as file:
-                file.write(f"{self.url or OFFLINE}\n")
+        make_private(self.folder)
+        self.leave_note()
+        return self.prepare_rings()
+
+    def prepare_rings(self) -> Path:
+        """Makes the folder of the rings alone, which needs no disk where there is a tmpfs. Raises OSError."""
         make_private(self.rings.parent)
-        return make_private(self.rings)
+        made = make_private(self.rings)
+        # Says where the records of these rings belong, once nobody comes for them any more.
+        link = made.with_suffix(LINK)
+        if made.parent != self.folder and not link.is_symlink():
+            with contextlib.suppress(FileExistsError):
+                link.symlink_to(self.folder.absolute())
+        return made
+
+    def leave_note(self) -> None:
+        """Says in the folder for which server it is, unless it is said or the disk is full. Raises OSError."""
+        # Never the token; a folder without a URL is what `roundwatch sync` looks for. An empty note would be one.
+        note = self.folder / NOTE
+        draft = note.with_suffix(f".{os.getpid()}")
+        if note.exists():
+            return
+        try:
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "w") as file:
+                file.write(f"{self.url or OFFLINE}\n")
+            draft.rename(note)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            if error.errno not in FULL:  # a full disk may have room again for the next to come
+                raise
 
 
 def rings_of(folder: Path) -> Path:
@@ -99,10 +128,11 @@ def filesystem(path: Path) -> str:
 
 def make_private(folder: Path) -> Path:
     """Creates a folder for this user alone. Raises OSError, also where another user made it."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
     if not _ours(folder):
         raise PermissionError(f"{folder} belongs to another user")
-    folder.chmod(0o700)
+    if stat.S_IMODE(folder.stat().st_mode) != PRIVATE:  # a read-only disk refuses even what changes nothing
+        folder.chmod(PRIVATE)
     return folder
 
 

@@ -139,9 +139,13 @@ class Journal:
         """Puts `data` in the place of a sealed segment, whole or not at all."""
         path = self._path(wanted)
         draft = path.with_suffix(".tmp")
-        draft.write_bytes(data)
-        draft.chmod(0o600)
-        draft.rename(path)
+        try:
+            draft.write_bytes(data)
+            draft.chmod(0o600)
+            draft.rename(path)
+        except OSError:
+            draft.unlink(missing_ok=True)  # half of it would keep a full disk full
+            raise
         self.sealed[wanted] = len(data)
         self._kept.drop(path)
 

@@ -14,6 +14,7 @@ logger = logging.getLogger("roundwatch")
 SILENCE_NS = 3_000_000_000  # a living shipper looks several times a second
 AGAIN_NS = 5_000_000_000
 LOCK = "lock"
+REFUSED = "token refused"  # lies in a destination's folder while the server does not take its token
 
 
 class Launcher:
@@ -24,10 +25,11 @@ class Launcher:
         self._tried_ns = 0
         self._started: subprocess.Popen[bytes] | None = None
         self._told = self._told_refused = False
+        self._refused_before = os.path.exists(destination.folder / REFUSED)  # noqa: PTH110 - Path's may raise
 
     def look(self, seen_ns: int, *, refused: bool) -> None:
         """Starts a shipper if none has looked for 3 s (`seen_ns` is when one did). Called at each boundary."""
-        self.close(refused=refused)
+        self.close(refused=refused or self._refused_before)
         now = time.monotonic_ns()
         if 0 <= now - seen_ns < SILENCE_NS or now - self._tried_ns < AGAIN_NS:
             return

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ from roundwatch.launch import Launcher
 from roundwatch.ring import Ring
 
 logger = logging.getLogger("roundwatch")
+TRIES = 3
 MODES = ("online", "offline", "disabled")
 
 
@@ -85,13 +87,28 @@ def _destination(mode: str) -> Destination:
 
 
 def _create(destination: Destination, who: wire.Identity) -> Ring:
-    try:
-        folder = destination.prepare()
-    except OSError as error:
-        raise OSError(f"{error.strerror or error}: {error.filename or destination.folder}") from error
     text = json.dumps({"identity": asdict(who), "wall_ns": time.time_ns(), "mono_ns": time.monotonic_ns()})
-    # On a disk a ring would stall under writeback.
-    return ring.create(folder, os.urandom(16).hex(), text.encode(), private=folders.tmpfs() is None)
+    for left in reversed(range(TRIES)):
+        folder = _folder(destination)
+        try:
+            # On a disk a ring would stall under writeback.
+            return ring.create(folder, os.urandom(16).hex(), text.encode(), private=folders.tmpfs() is None)
+        except FileNotFoundError:  # a shipper that left has removed the empty folder meanwhile
+            if not left:
+                raise
+    raise AssertionError
+
+
+def _folder(destination: Destination) -> Path:
+    """Where the ring goes; the disk may take nothing now, and be open again later."""
+    try:
+        return destination.prepare()
+    except OSError as error:
+        where = f"{error.strerror or error}: {error.filename or destination.folder}"
+        if error.errno not in folders.CLOSED or folders.tmpfs() is None:
+            raise OSError(where) from error
+        logger.warning("the disk takes nothing (%s): records wait in memory, and are dropped when it is full", where)
+        return destination.prepare_rings()
 
 
 def _identity(project: str, who: dict[str, Any]) -> wire.Identity:

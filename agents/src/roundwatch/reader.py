@@ -157,6 +157,11 @@ class RingReader:
         self._head[layout.CHECK] = layout.check(self.next, self._heap_end, number)
         self.sound = True
 
+    @property
+    def silenced(self) -> bool:
+        """Whether a shipper has told the writer that its run is gone."""
+        return self._head[layout.ORDERS] == 1
+
     def order_silence(self) -> None:
         """Tells the writer that its run is gone; it hears it when its ring is full."""
         self._head[layout.ORDERS] = 1
@@ -204,8 +209,9 @@ class RingReader:
         return None
 
     def _losses(self) -> Iterator[list[int]]:
-        for at in range(layout.LOST, layout.LOST + layout.LOST_SPACE, layout.LOST_WORDS):
-            found = self._head[at : at + layout.LOST_WORDS].tolist()
+        words = self._head[layout.LOST : layout.LOST + layout.LOST_SPACE].tolist()
+        for at in range(0, layout.LOST_SPACE, layout.LOST_WORDS) if any(words) else ():
+            found = words[at : at + layout.LOST_WORDS]
             if 0 <= found[0] < found[1] < found[0] + MOST_LOST and 0 < found[2] <= found[3] <= time.monotonic_ns():
                 yield found
 

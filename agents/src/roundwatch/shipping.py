@@ -1,12 +1,13 @@
 """What a shipper does all day: empties rings, keeps the spool, samples the host, and has the courier send."""
 
+import contextlib
 import logging
 import threading
 import time
 from functools import partial
 from pathlib import Path
 
-from roundwatch import identity, readings
+from roundwatch import identity, launch, leftovers, readings
 from roundwatch.clock import Clock
 from roundwatch.courier import Courier
 from roundwatch.folders import Destination
@@ -22,7 +23,7 @@ logger = logging.getLogger("roundwatch")
 PERIOD_S = 0.2
 SYNC_S = 1.0
 LINGER_S = 60.0
-LAST_SEND_S = 3.0
+LAST_SEND_S, SILENT_S = 5.0, 1.5  # at the end: altogether, and while the server takes nothing
 
 
 class Shipper:
@@ -32,6 +33,7 @@ class Shipper:
         self, destination: Destination, stop: threading.Event, *, stays: bool = False, linger_s: float = LINGER_S
     ) -> None:
         self._stays, self._linger_s = stays, linger_s
+        self._destination = destination
         self._boot = boot_id()
         self._spool = Spool(destination.folder)
         self._writers = Writers(destination.prepare(), self._spool, self._boot)
@@ -55,6 +57,7 @@ class Shipper:
         sender = threading.Thread(target=self._courier.run, daemon=True) if self._courier else None
         if sender is not None:
             sender.start()
+        leftovers.tidy(self._destination.rings, self._boot)
         try:
             self._serve()
         finally:
@@ -99,6 +102,19 @@ class Shipper:
         """Once a second: what is written is made safe, and what is stored is forgotten."""
         self._spool.sync()
         self._spool.tidy()
+        with contextlib.suppress(OSError):  # the disk may have been full before
+            self._destination.leave_note()
+            self._tell_refusal()
+
+    def _tell_refusal(self) -> None:
+        """Trainings too short to hear of a refused token are told of it by the next ones, when they begin."""
+        if self._courier is None:
+            return
+        note = self._destination.folder / launch.REFUSED
+        if self._courier.hopeless:
+            note.touch(mode=0o600)
+        elif self._courier.met:
+            note.unlink(missing_ok=True)
 
     def _emit(self, host: str, taken: list[Reading], time_ns: int) -> None:
         with self._spool.lock:
@@ -115,16 +131,24 @@ class Shipper:
             if stream is not None:
                 stream.insert([readings.finish(time.monotonic_ns())])
                 stream.end()
-        deadline = time.monotonic() + LAST_SEND_S
         if self._courier is not None and sender is not None:
-            while sender.is_alive() and self._spool.waiting() and time.monotonic() < deadline:
-                self._courier.wake()
-                time.sleep(0.02)
-            self._courier.stop()
-            sender.join(max(0.0, deadline - time.monotonic()))
-            self._courier.close()
+            self._send_last(self._courier, sender)
         self._keep()
         self._writers.release()
+
+    def _send_last(self, courier: Courier, sender: threading.Thread) -> None:
+        """Goes on as long as the server takes something; what it does not take stays in the spool."""
+        deadline, heard, before = time.monotonic() + LAST_SEND_S, time.monotonic(), -1
+        while sender.is_alive() and (left := self._spool.waiting()):
+            now = time.monotonic()
+            heard, before = (heard, before) if left == before else (now, left)
+            if now >= min(deadline, heard + SILENT_S):
+                break
+            courier.wake()
+            time.sleep(0.02)
+        courier.stop()
+        sender.join(0.2)
+        courier.close()
 
 
 def boot_id() -> str:

@@ -21,6 +21,7 @@ MAX_NAME_CHARS = 128
 MAX_TAGS = 100
 MAX_PHASE_NAMES = 512
 MAX_WORKERS = 4_096
+MAX_OPEN = 1_000  # phases that a batch lists as open; the server reads no further
 MAX_ATTRS_BYTES = 16 << 10
 MAX_CONFIG_BYTES = 256 << 10
 MAX_BODY_SECONDS = 10

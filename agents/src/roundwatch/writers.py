@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from roundwatch import locks, readings
+from roundwatch import folders, locks, readings
 from roundwatch.reader import OtherVersionError, RingReader
 from roundwatch.samplers import process_samplers
 from roundwatch.samplers.base import Sampler
@@ -132,6 +132,8 @@ class Writers:
             return
         if resume is not None:
             reader.next = max(reader.next, resume)
+        if reader.silenced:  # a shipper before this one was told that the server will have nothing of it
+            self._spool.discard(stream)
 
     def take_up(self) -> None:
         """Goes on with what a shipper before this one left: its streams, and the rings that are there."""
@@ -154,6 +156,7 @@ class Writers:
         self.all.clear()
         with contextlib.suppress(OSError):
             self._folder.rmdir()  # as long as it is empty
+            self._folder.with_suffix(folders.LINK).unlink()
 
     def look(self, *, refused: bool = False) -> int:
         """Takes up new rings, empties all, ends what is over. Returns how many records came.

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from roundwatch import folders, identity, inventory, shipper
 from roundwatch.samplers.base import Paths
@@ -11,6 +12,7 @@ from roundwatch.samplers.cgroup import CgroupSampler
 
 MIN_RING_BYTES = 64 << 20
 MIN_SPOOL_BYTES = 1 << 30
+FULL_BYTES = 1 << 20
 # What numeric libraries take their number of threads from, before they count the visible CPUs.
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -53,12 +55,32 @@ def storage_lines() -> Iterator[Line]:
     except (OSError, ValueError) as error:
         yield Line("bad", "spool", f"cannot be used: {error}")
         return
-    kind = folders.filesystem(spool) or "unknown filesystem"
-    yield _room("spool", str(spool), MIN_SPOOL_BYTES, f"on {kind}", "what the server cannot take is soon dropped")
+    yield from _private_rings(spool)
+    yield _disk(spool)
     for part in inventory.parts(spool):
         if part.streams:
             yield _waiting(part)
     yield from _last_words()
+
+
+def _private_rings(spool: Path) -> Iterator[Line]:
+    """Trainings that found no room on tmpfs when they began."""
+    folders_of_rings = (folders.rings_of(part.path) for part in inventory.parts(spool))
+    rings = [path for folder in folders_of_rings if folder.is_dir() for path in folder.glob("*.ring")]
+    private = sum(path.is_symlink() for path in rings)
+    if private:
+        what = f"{private} of {len(rings)} trainings found no room and record in memory of their own"
+        yield Line("warn", "rings in use", f"{what}: SIGKILL safety is off for them")
+
+
+def _disk(spool: Path) -> Line:
+    """Whether the spool's disk takes what must wait."""
+    if not os.access(spool, os.W_OK):
+        return Line("bad", "spool", f"{spool} cannot be written to: what the server cannot take is dropped")
+    if shutil.disk_usage(spool).free < FULL_BYTES:
+        return Line("bad", "spool", f"{spool}, the disk is full: what the server cannot take is dropped")
+    kind = folders.filesystem(spool) or "unknown filesystem"
+    return _room("spool", str(spool), MIN_SPOOL_BYTES, f"on {kind}", "what the server cannot take is soon dropped")
 
 
 def _last_words() -> Iterator[Line]:
