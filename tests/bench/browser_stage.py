@@ -76,7 +76,9 @@ class Watched:
         from ingest.models import Series
 
         part = run.worker(f"rank-{index}", machine=f"machine-{index // 8}")
-        series = Series.objects.create(stream=part.stream, worker=part.worker, metric="process_memory_bytes", unit="bytes")
+        series = Series.objects.create(
+            stream=part.stream, worker=part.worker, metric="process_memory_bytes", unit="bytes"
+        )
         ids = {"worker": part.worker.pk, "stream": part.stream.pk, "series": series.pk}
         with connection.cursor() as cursor:
             for statement in (FILL, READ, HEARD):
