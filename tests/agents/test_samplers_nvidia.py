@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,8 @@ from roundwatch.samplers.nvidia import LOST, NOT_INSTALLED, Nvml
 from roundwatch.samplers.nvidia_devices import NvidiaSampler
 from roundwatch.samplers.nvidia_links import NvidiaLinkSampler
 from roundwatch.samplers.nvidia_processes import METRIC, Ledger, NvidiaProcessSampler, ProcessDeviceSampler
+from tests.agents.collector import Collector, until
+from tests.agents.conftest import Site
 from tests.agents.fakes import nvml as fake
 from tests.agents.fakes.kernel import Kernel, values
 from tests.agents.fakes.nvml import instance, uuid
@@ -193,7 +196,7 @@ def test_a_device_without_nvlink_says_so(driver: Driver) -> None:
     assert "not supported" in sampler.absent[f"gpu_nvlink_links {uuid(0)}"]
 
 
-def test_memory_on_devices_is_told_as_the_process_that_holds_it(driver: Driver, tmp_path: object) -> None:
+def test_memory_on_devices_is_told_as_the_process_that_holds_it(driver: Driver, tmp_path: Path) -> None:
     ledger = Ledger(driver.clock)
     assert NvidiaProcessSampler(driver.nvml, ledger).read() == []
     mine = ProcessDeviceSampler(4242, ledger, Kernel(tmp_path).paths)
@@ -203,7 +206,7 @@ def test_memory_on_devices_is_told_as_the_process_that_holds_it(driver: Driver, 
         assert ProcessDeviceSampler(other, ledger, Kernel(tmp_path).paths).read() == []
 
 
-def test_a_process_is_known_by_its_number_in_its_container_too(driver: Driver, tmp_path: object) -> None:
+def test_a_process_is_known_by_its_number_in_its_container_too(driver: Driver, tmp_path: Path) -> None:
     kernel = Kernel(tmp_path)
     kernel.proc("9001/status", "Name:\tpython\nNSpid:\t9001\t4242\n")
     ledger = Ledger(driver.clock)
@@ -211,8 +214,30 @@ def test_a_process_is_known_by_its_number_in_its_container_too(driver: Driver, t
     assert len(ProcessDeviceSampler(9001, ledger, kernel.paths).read()) == 2
 
 
-def test_what_nobody_has_looked_at_for_long_is_absent(driver: Driver, tmp_path: object) -> None:
+def test_what_nobody_has_looked_at_for_long_is_absent(driver: Driver, tmp_path: Path) -> None:
     ledger = Ledger(driver.clock)
     NvidiaProcessSampler(driver.nvml, ledger).read()
     driver.seconds += 60
     assert ProcessDeviceSampler(4242, ledger, Kernel(tmp_path).paths).read() == []
+
+
+def test_a_shipper_sends_what_its_hosts_devices_do_and_what_a_training_holds_on_them(
+    site: Site, collector: Collector, tmp_path: Path
+) -> None:
+    fake.build(tmp_path)
+    site.environment |= {"LD_LIBRARY_PATH": str(tmp_path), "FAKE_NVML": "1"}
+    site.shipper()
+    site.python("import roundwatch, signal; run = roundwatch.init('p'); signal.pause()")
+
+    def told() -> dict[str, float]:
+        with collector.lock:
+            rows = [row for heard in collector.streams.values() for row in heard.of("sample")]
+        return {f"{row['metric']['name']} {row['device']}": row["value"] for row in rows}
+
+    until(lambda: f"{UTILISATION} {uuid(7)}" in told(), "samples of the devices arrive")
+    found = told()
+    assert found[f"{UTILISATION} {uuid(0)}"] == 0.9
+    assert f"{UTILISATION} {uuid(1)}" not in found
+    assert found[f"{USED} {instance(2)}"] == GIB
+    until(lambda: "process_threads None" in told(), "the training is sampled as well")
+    assert not [name for name in told() if name.startswith(METRIC)], "it holds nothing there"
