@@ -5,7 +5,8 @@ import base64
 import json
 import uuid
 import zlib
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,7 +18,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from dashboard.teams.models import Membership
 from tests.cast import Cast, browser_of, make_cast
 from tests.dashboard.live.stage import Stage
-from tests.dashboard.live.watcher import act
+from tests.dashboard.live.watcher import Watcher, act, until
 
 
 @pytest.fixture
@@ -133,6 +134,51 @@ async def test_a_flood_of_words_closes_the_socket(web: str, people: Cast, stage:
         except ConnectionClosed:
             pass
         assert await close_code(socket) == 1008
+
+
+async def test_hello_again_and_again_closes_the_socket(web: str, people: Cast, stage: Stage) -> None:
+    async with opening(web, stage.run.pk, await act(cookie, people.owner)) as socket:
+        try:
+            for _ in range(10):
+                await socket.send('{"hello": {"epoch": "0", "last": "0"}}')
+        except ConnectionClosed:
+            pass
+        assert await close_code(socket) == 1008
+
+
+async def test_more_than_any_page_says_at_once_closes_the_socket(web: str, people: Cast, stage: Stage) -> None:
+    async def endless() -> AsyncIterator[str]:
+        for _ in range(1_000):
+            yield '{"tiles": "' + "x" * 10_000
+
+    async with opening(web, stage.run.pk, await act(cookie, people.owner)) as socket:
+        with suppress(ConnectionClosed):
+            await socket.send(endless())
+        # The connection may be gone before the reason could be read.
+        assert await close_code(socket) in {1006, 1009}
+
+
+async def test_others_see_everything_while_some_rage(web: str, people: Cast, stage: Stage) -> None:
+    headers = await act(cookie, people.owner)
+
+    async def rage(number: int) -> None:
+        base = '{"hello": {"epoch": "9", "last": "9", "base": "x"}}'
+        said: list[str | bytes] = ["[" * 100_000, b"\0" * 100_000, '{"ack": 7}', base]
+        async with opening(web, stage.run.pk, headers) as socket:
+            try:
+                while True:
+                    await socket.send(said[number % len(said)])
+                    await asyncio.sleep(0)
+            except ConnectionClosed:
+                pass
+
+    async with await act(Watcher, web, people.viewer, stage.run.pk) as watcher:
+        raging = [asyncio.create_task(rage(number)) for number in range(12)]
+        for _ in range(5):
+            await act(stage.happen, stage.parts[0], 3)
+        await until(lambda: len(watcher.spans) == 18)
+        await asyncio.gather(*raging)
+        assert set(watcher.spans.values()) == {1}
 
 
 @pytest.fixture
