@@ -62,13 +62,17 @@ class Watched:
         }  # fmt: skip
         for index in range(lanes):
             self._lane(run, index, how)
-        for index in range(rounds):
-            begin, wall = run.begin_ns + index * over_s * SECOND // rounds, over_s * SECOND // rounds
+        self._rounds(run, rounds, lanes, over_s)
+        return run
+
+    def _rounds(self, run: "Run", count: int, lanes: int, over_s: int) -> None:
+        wall = over_s * SECOND // count
+        for index in range(count):
+            begin = run.begin_ns + index * wall
             run.run.rounds.create(
                 index=index, begin_ns=begin, end_ns=begin + wall, closed=True, trainers=lanes, coverage=0.98,
                 gpu_waiting_share=0.3, kind_seconds=[wall / SECOND / 9] * 9, data_version=1, verdict_version=1,
             )  # fmt: skip
-        return run
 
     def _lane(self, run: "Run", index: int, how: dict[str, Any]) -> None:
         from django.db import connection

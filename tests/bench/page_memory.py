@@ -63,6 +63,29 @@ def feed(page: Page, address: str) -> Callable[[bytes], None]:
     return routes[-1].send
 
 
+def passed_through(page: Page, run: "Run", send: Callable[[bytes], None]) -> tuple[float, float]:
+    """MiB held after all messages have passed, and the most that was in between."""
+    session = page.context.new_cdp_session(page)
+    most = after = 0.0
+    for number in range(TOTAL // EACH):
+        send(spans(run, number))
+        # Each message is taken before the next, as acknowledging makes it.
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        if number % 10 == 9:
+            after = held(session)
+            most = max(most, after)
+    return after, most
+
+
+def modules(page: Page) -> tuple[float, float]:
+    """kB of the page's scripts as they were sent, and unpacked."""
+    sizes = page.evaluate(
+        "performance.getEntriesByType('resource').filter((one) => one.name.endsWith('.js'))"
+        ".map((one) => [one.encodedBodySize, one.decodedBodySize])"
+    )
+    return sum(one[0] for one in sizes) / 1000, sum(one[1] for one in sizes) / 1000
+
+
 def main() -> None:
     """Print what is held before, at the highest, and after."""
     conditions("page memory", f"{TOTAL:,} phases in messages of {EACH:,}")
@@ -70,29 +93,18 @@ def main() -> None:
         run = place.fill(LANES, 2_000)
         page = place.visitor(browser)
         send = feed(page, place.address(run, "?follow=all"))
-        session = page.context.new_cdp_session(page)
-        before = most = after = held(session)
-        passed, began = 2_000, time.monotonic()
-        for number in range(TOTAL // EACH):
-            send(spans(run, number))
-            # Each message is taken before the next, as acknowledging makes it.
-            page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-            passed += EACH
-            if number % 10 == 9:
-                after = held(session)
-                most = max(most, after)
-        shown = page.evaluate("Number(document.querySelector('#live').dataset.spans)")
-        sizes = page.evaluate(
-            "performance.getEntriesByType('resource').filter((one) => one.name.endsWith('.js'))"
-            ".map((one) => [one.encodedBodySize, one.decodedBodySize])"
-        )
+        before, began = held(page.context.new_cdp_session(page)), time.monotonic()
+        after, most = passed_through(page, run, send)
+        took = time.monotonic() - began
+        kept = page.evaluate("Number(document.querySelector('#live').dataset.spans)")
+        sent, unpacked = modules(page)
     show([
         Row(name="with 2,000 phases", ours=before, unit="MiB"),
-        Row(name=f"after {passed:,} phases, {shown:,} of them kept", ours=after, unit="MiB", most=150),
+        Row(name=f"after {TOTAL:,} phases, {kept:,} of them kept", ours=after, unit="MiB", most=150),
         Row(name="the most in between", ours=most, unit="MiB", most=150),
-        Row(name="taken a second", ours=TOTAL / (time.monotonic() - began), unit="phases"),
-        Row(name="own modules as sent", ours=sum(one[0] for one in sizes) / 1000, unit="kB", most=100),
-        Row(name="own modules unpacked", ours=sum(one[1] for one in sizes) / 1000, unit="kB"),
+        Row(name="taken a second", ours=TOTAL / took, unit="phases"),
+        Row(name="own modules as sent", ours=sent, unit="kB", most=100),
+        Row(name="own modules unpacked", ours=unpacked, unit="kB"),
     ])  # fmt: skip
 
 
