@@ -27,7 +27,7 @@ from tests.bench.table import Row, conditions, percentile, show
 from tests.ingest.api.hostile import hostile_bodies
 
 RATE, SENDERS, RECORDS = 20, 2, 200
-FLOOD_CONNECTIONS, FLOOD_RECORDS, FLOOD_REQUESTS = 16, 2_000, 40
+FLOOD_CONNECTIONS, FLOOD_RECORDS, FLOOD_REQUESTS = 16, 2_000, 70
 TURN_S, TURNS = 10, 3
 
 
