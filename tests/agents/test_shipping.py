@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from roundwatch import launch, spool
+from roundwatch.reader import RingReader
 from roundwatch.syncing import sync
 from tests.agents.collector import CLOCK_AHEAD_NS, Collector, Heard, until
 from tests.agents.conftest import Site
@@ -418,6 +419,9 @@ def test_a_stream_that_was_refused_is_not_begun_again_by_the_next_shipper(site: 
     stream = until(lambda: next((path.stem for path in site.rings.glob("*.ring")), ""), "a ring is there")
     collector.refused[stream] = "no"
     until(lambda: list((site.folder / "refused").glob(f"{stream}-*")), "it is set aside")
+    ring = RingReader(site.rings / f"{stream}.ring")
+    until(lambda: ring.silenced, "its training is told")
+    ring.close()
     shipper.kill()
     shipper.wait(10)
     collector.requests.clear()
