@@ -119,22 +119,29 @@ def test_without_limits_use_is_told_and_limits_are_absent(kernel: Kernel, versio
     assert {name for name in sampler.absent if "is set" in sampler.absent[name]} == GONE_WITHOUT_LIMITS
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_cpu_time_used_is_told_with_a_quota_and_without(kernel: Kernel, version: int) -> None:
+@pytest.mark.parametrize("accounting", ["cpu,cpuacct", "cpuacct"])
+def test_cpu_time_used_is_read_where_version_1_counts_it(kernel: Kernel, accounting: str) -> None:
     seconds = [10.0]
-    if version == 2:
-        kernel.proc("self/cgroup", "0::/\n")
-        kernel.mounts(f"/ {V2} cgroup2 rw")
-        version_2(kernel, "")
-        used = ("fs/cgroup/cpu.stat", "usage_usec 3000005\n")
-    else:
-        kernel.proc("self/cgroup", "9:memory:/\n4:cpu,cpuacct:/\n")
-        kernel.mounts("/ /sys/fs/cgroup/memory cgroup memory", "/ /sys/fs/cgroup/cpu,cpuacct cgroup cpu,cpuacct")
-        version_1(kernel, "")
-        used = ("fs/cgroup/cpu,cpuacct/cpuacct.usage", "3000005000\n")
+    kernel.proc("self/cgroup", "4:cpu,cpuacct:/\n" if "," in accounting else "4:cpu:/\n3:cpuacct:/\n")
+    names = {"cpu,cpuacct"} if "," in accounting else {"cpu", "cpuacct"}
+    kernel.mounts(*(f"/ /sys/fs/cgroup/{name} cgroup {name}" for name in sorted(names)))
+    kernel.sys("fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n")
+    sampler = CgroupSampler(kernel.paths, clock=lambda: seconds[0])
+    for nanoseconds in (5000, 3_000_005_000):
+        kernel.sys(f"fs/cgroup/{accounting}/cpuacct.usage", f"{nanoseconds}\n")
+        found = values(sampler.read())
+        seconds[0] += 2.0
+    assert found["cgroup_cpu_usage_cpus"] == pytest.approx(1.5)
+
+
+def test_cpu_time_used_is_told_with_a_quota_and_without(kernel: Kernel) -> None:
+    seconds = [10.0]
+    kernel.proc("self/cgroup", "0::/\n")
+    kernel.mounts(f"/ {V2} cgroup2 rw")
+    version_2(kernel, "")
     sampler = CgroupSampler(kernel.paths, clock=lambda: seconds[0])
     sampler.read()
-    kernel.sys(*used)
+    kernel.sys("fs/cgroup/cpu.stat", "usage_usec 3000005\n")
     seconds[0] = 12.0
     assert values(sampler.read())["cgroup_cpu_usage_cpus"] == pytest.approx(1.5)
 
@@ -196,12 +203,14 @@ def test_throttling_is_the_share_of_periods_between_readings(kernel: Kernel) -> 
 def test_a_process_that_moved_to_another_group_is_not_compared_with_the_old_one(kernel: Kernel) -> None:
     kernel.mounts(f"/ {V2} cgroup2 rw")
     version_2(kernel, "before", cpu="50000 100000")
-    version_2(kernel, "after", cpu="50000 100000", throttled=90)
+    version_2(kernel, "after", cpu="70000 100000", throttled=90)
     kernel.proc("self/cgroup", "0::/before\n")
     sampler = CgroupSampler(kernel.paths)
     sampler.read()
     kernel.proc("self/cgroup", "0::/after\n")
-    assert "cgroup_cpu_throttled_ratio" not in values(sampler.read())
+    found = values(sampler.read())
+    assert found["cgroup_cpu_quota_cpus"] == 0.7
+    assert "cgroup_cpu_throttled_ratio" not in found
 
 
 def test_another_process_has_its_own_group_and_its_source_says_so(kernel: Kernel) -> None:

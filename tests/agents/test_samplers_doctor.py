@@ -38,7 +38,7 @@ class Counting:
         self.turn += 1
         if self.turn == 1:
             return [Reading("seldom", "bytes", 2048.0, "gpu0")]
-        self.absent.pop("rate", None)
+        self.absent = {"other": "not supported by this device", "seldom gpu0": "not now"}
         return [Reading("rate", "ratio", 0.5)]
 
 

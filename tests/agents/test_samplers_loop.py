@@ -50,18 +50,21 @@ class Broken:
 
 
 class Hanging:
-    """Does not answer before it is let go."""
+    """Answers as often as it is let to, and hangs otherwise."""
 
     name = "hanging"
     absent: dict[str, str] = {}
 
     def __init__(self) -> None:
-        self.let_go = threading.Event()
+        self._gate = threading.Semaphore(0)
         self.asked = 0
+
+    def let(self, times: int) -> None:
+        self._gate.release(times)
 
     def read(self) -> list[Reading]:
         self.asked += 1
-        self.let_go.wait(30)
+        self._gate.acquire(timeout=30)
         return [Reading("hanging", "", float(self.asked))]
 
 
@@ -92,7 +95,9 @@ def test_a_hanging_sampler_holds_up_no_other_and_is_not_asked_again(loops: Loops
     loop = loops([hanging, Steady()], lambda readings, _: emitted.append(readings), patience_s=0.01)
     for _ in range(3):
         loop.tick()
-    hanging.let_go.set()
+    hanging.let(9)
+    loop.stop()
+    until(lambda: not any(thread.name == "roundwatch-hanging" for thread in threading.enumerate()), "its thread ends")
     assert [[reading.metric for reading in readings] for readings in emitted] == [["steady"]] * 3
     assert hanging.asked == 1
 
@@ -102,9 +107,10 @@ def test_an_answer_that_came_late_is_told_with_the_next_reading(loops: Loops) ->
     emitted: list[list[Reading]] = []
     loop = loops([hanging], lambda readings, _: emitted.append(readings), patience_s=0.01)
     loop.tick()
-    hanging.let_go.set()
-    until(lambda: not loop.tick() and emitted, "the answer is told")
-    assert emitted[0][0].value in (1, 2)
+    hanging.let(1)
+    until(lambda: loop.tick() or emitted, "the answer is told")
+    assert emitted == [[Reading("hanging", "", 1.0)]]
+    hanging.let(9)
 
 
 def test_a_sampler_that_hangs_for_long_is_said_once(
@@ -115,7 +121,7 @@ def test_a_sampler_that_hangs_for_long_is_said_once(
     loop = loops([hanging], lambda *_: None, patience_s=0.01)
     for _ in range(3):
         loop.tick()
-    hanging.let_go.set()
+    hanging.let(9)
     assert [record.message for record in caplog.records] == ["sampling: hanging does not answer"]
 
 
