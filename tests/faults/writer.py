@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--oracle", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--pause-s", type=float, default=0.005)
-    parser.add_argument("--rounds", type=int, default=1200, help="of half a second each")
+    parser.add_argument("--rounds", type=int, default=100_000, help="of half a second each")
     parser.add_argument("--everything", action="store_true")
     options = parser.parse_args()
     ledger = Ledger(options.oracle)
