@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -107,8 +108,16 @@ def _program(arguments: tuple[str, ...], log: Path, *fds: int) -> Iterator[int]:
     try:
         yield process.pid
     finally:
-        process.terminate()
-        process.wait(30)
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """As the supervisor does: Celery, which may have lost its broker, gives up on SIGQUIT only."""
+    for number, patience_s in ((signal.SIGTERM, 5), (signal.SIGQUIT, 10), (signal.SIGKILL, 10)):
+        process.send_signal(number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(patience_s)
+            return
 
 
 def _wait_until_ready(url: str, pid: int, log: Path) -> None:
