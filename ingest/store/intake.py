@@ -15,6 +15,7 @@ from ingest.store.parts import Parts
 from ingest.store.resolve import Resolved
 from ingest.store.states import Change
 from ingest.store.stream_rows import StreamRow
+from ingest.store.superseded import without_superseded
 from ingest.store.tables import Tables
 
 
@@ -34,7 +35,7 @@ class Intake:
     def take(self, resolved: Resolved, row: StreamRow) -> int:
         """Take a batch of the locked stream; returns how many of its records are refused."""
         self.rows[row.id] = row
-        new = fresh(resolved, row.take(resolved.arrival))
+        new = without_superseded(fresh(resolved, row.take(resolved.arrival)), row.id)
         rejects = [*resolved.arrival.rejects, *new.no_room]
         lost, gaps = self._ledger.lose(resolved, row, new.numbers)
         refused = self._ledger.refuse(row, rejects, new.numbers)

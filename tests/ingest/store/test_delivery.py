@@ -1,5 +1,6 @@
 """What is answered as stored is in the database, once, whatever is repeated, reordered or left out."""
 
+import copy
 import datetime as dt
 import threading
 import time
@@ -292,3 +293,27 @@ def test_a_stream_of_nothing_but_holes_is_refused_in_the_end(cast: Cast, monkeyp
         outcome = telemetry.write([make_job(cast.team.id, part.event("e", begin).batch())]).outcomes[0]
         refused += outcome.results[0].status == "refused"
     assert refused == 6
+
+
+def test_an_aborted_end_made_up_after_a_loss_of_power_does_not_double_a_phase_whose_end_had_been_sent(
+    cast: Cast,
+) -> None:
+    begin = start_ns()
+    recorder = Recorder(began_ns=begin)
+    known, lost = recorder.open("encode", begin, round=0), recorder.open("upload", begin, round=0)
+    deliver(cast.team.id, recorder.batch())
+    before_the_loss = copy.deepcopy(recorder)
+    before_the_loss.close(known, begin + SECOND)
+    deliver(cast.team.id, before_the_loss.batch())
+
+    recorder.drop(1 << 20, 0).close(known, begin + 2 * SECOND, state="aborted")
+    recorder.close(lost, begin + 2 * SECOND, state="aborted").gone(begin + 2 * SECOND)
+    batch = recorder.batch()
+    (result,) = deliver(cast.team.id, batch)
+    deliver(cast.team.id, batch)
+
+    assert (result.status, result.missing, result.rejected) == ("stored", [], 1)
+    stream = Stream.objects.get(uid=uuid.UUID(recorder.stream))
+    ends = Phase.objects.filter(stream_id=stream.pk).order_by("start_number").values_list("start_number", "state")
+    assert list(ends) == [(known, 0), (lost, 2)]
+    assert Quarantine.objects.filter(stream=stream).count() == 1
