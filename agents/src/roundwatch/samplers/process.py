@@ -8,6 +8,7 @@ from roundwatch.samplers.rates import Clock, Rates
 
 # Positions in /proc/<pid>/stat behind the name, which may hold blanks and brackets.
 MINOR, MAJOR, USER, SYSTEM, THREADS = 7, 9, 11, 12, 17
+PEAK_EVERY_S = 10.0
 CPU, PEAK, RUNNING = "process_cpu_usage_cpus", "process_memory_peak_bytes", "process_threads"
 FAULTS = ("process_page_faults_per_second", "process_major_page_faults_per_second")
 
@@ -20,7 +21,8 @@ class ProcessSampler:
     def __init__(self, pid: int, paths: Paths, clock: Clock = time.monotonic) -> None:
         self.absent: dict[str, str] = {}
         self._folder = paths.proc / str(pid)
-        self._rates = Rates(clock)
+        self._rates, self._clock = Rates(clock), clock
+        self._peak_at = float("-inf")
         self._tick = os.sysconf("SC_CLK_TCK")
 
     def read(self) -> list[Reading]:
@@ -39,10 +41,11 @@ class ProcessSampler:
                 self.absent[metric] = "needs two readings"
             else:
                 readings.append(Reading(metric, unit, rate, source="process"))
-        return readings + self._peak()
+        return readings + self._peak() if self._clock() >= self._peak_at else readings
 
     def _peak(self) -> list[Reading]:
-        """The high-water mark of everything resident, files too: the kernel keeps no other."""
+        """The high-water mark of all that is resident, files too, for the kernel keeps no other: read every ten seconds."""
+        self._peak_at = self._clock() + PEAK_EVERY_S
         try:
             peak = fields((self._folder / "status").read_text(errors="replace"))["VmHWM"]
         except (OSError, KeyError) as error:

@@ -1,4 +1,4 @@
-"""Limits, states and counts of faults: told when they change, and otherwise every ten seconds."""
+"""Limits, states, counts of faults and what seldom moves: told when they change, and else every ten seconds."""
 
 import time
 from collections.abc import Iterable
@@ -18,9 +18,14 @@ STEADY = frozenset(
         "cgroup_oom_kills_total",
         "cgroup_memory_limit_hits_total",
         "cgroup_cpuset_cpus",
+        "cgroup_memory_shared_bytes",
+        "cgroup_memory_cache_bytes",
         "process_threads",
+        "process_memory_shared_bytes",
+        "process_major_page_faults_per_second",
         "process_memory_peak_bytes",
         "gpu_memory_total_bytes",
+        "gpu_memory_clock_hertz",
         "gpu_power_limit_watts",
         "gpu_reachable",
         "gpu_clocks_event_reasons",
