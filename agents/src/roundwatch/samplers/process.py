@@ -44,7 +44,7 @@ class ProcessSampler:
         return readings + self._peak() if self._clock() >= self._peak_at else readings
 
     def _peak(self) -> list[Reading]:
-        """The high-water mark of all that is resident, files too, for the kernel keeps no other: read every ten seconds."""
+        """The high-water mark of all that is resident, files too: the kernel keeps no other. Read every ten seconds."""
         self._peak_at = self._clock() + PEAK_EVERY_S
         try:
             peak = fields((self._folder / "status").read_text(errors="replace"))["VmHWM"]
