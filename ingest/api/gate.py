@@ -7,7 +7,7 @@ from uuid import UUID
 
 from ingest.store.arrivals import Fault
 
-MOST_READING = 512
+MOST_READING = 2048
 MOST_READING_BYTES = 64 << 20
 _BUSY = Fault(503, "busy", "The server is busy; try again in a second.")
 _TOO_MANY = Fault(429, "too_many", "Too many requests of this team are on their way; try again in a second.")

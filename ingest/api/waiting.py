@@ -12,7 +12,8 @@ from ingest.api.shares import Shares
 from ingest.store.arrivals import Fault
 from ingest.store.telemetry import Outcome
 
-MAX_WAITING = 256
+# A thousand ranks that send for themselves, and in step, may be the half of one team.
+MAX_WAITING = 2048
 MAX_WAITING_BYTES = 64 << 20
 _MAX_TOGETHER = 64
 _MAX_TOGETHER_BYTES = 1 << 20
