@@ -2,11 +2,13 @@
 
 from django.urls import path
 
-from dashboard.runs import connect, views
+from dashboard.runs import conditions, connect, views
 
 urlpatterns = [
     # The team's runs, newest first
     path("", views.run_list, name="runs"),
+    # What its hosts are and may use
+    path("runs/<uuid:run_id>/conditions/", conditions.conditions, name="conditions"),
     # What to install and paste, and the team's tokens
     path("connect/", connect.connect, name="connect"),
     path("connect/tokens/<int:token_id>/revoke/", connect.revoke, name="revoke_token"),

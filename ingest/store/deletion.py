@@ -32,6 +32,7 @@ _OF_ITS_STREAMS = "stream_id IN (SELECT id FROM ingest_stream WHERE run_id = %(k
 _LAST = (
     "SELECT 1 FROM ingest_stream WHERE run_id = %(key)s ORDER BY id FOR UPDATE",
     f"DELETE FROM ingest_series WHERE {_OF_ITS_STREAMS}",  # noqa: S608 - constants
+    f"DELETE FROM ingest_conditions WHERE {_OF_ITS_STREAMS}",  # noqa: S608 - constants
     f"DELETE FROM ingest_gap WHERE {_OF_ITS_STREAMS}",  # noqa: S608 - constants
     f"DELETE FROM ingest_quarantine WHERE {_OF_ITS_STREAMS}",  # noqa: S608 - constants
     "DELETE FROM ingest_finding WHERE run_id = %(key)s",

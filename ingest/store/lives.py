@@ -18,11 +18,12 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 class Lives:
-    """Gathers what follows for workers (`heard`) and runs (`begun`: what attempts said of them at their begin)."""
+    """Gathers what follows for workers (`heard`) and runs (`begun`: what attempts said of them at their begin,
+    by Stream.id)."""
 
     def __init__(self) -> None:
         self._heard: dict[int, Heard] = {}
-        self.begun: dict[UUID, list[Mapping[str, Any]]] = {}
+        self.begun: dict[UUID, dict[int, Mapping[str, Any]]] = {}
 
     @property
     def heard(self) -> list[Heard]:
@@ -42,7 +43,7 @@ class Lives:
 
     def _turn(self, resolved: Resolved, row: StreamRow, turn: Turn) -> bool:
         if turn.what == "begin" and resolved.stream.run_id is not None:
-            self.begun.setdefault(resolved.stream.run_id, []).append(turn.data)
+            self.begun.setdefault(resolved.stream.run_id, {})[resolved.stream.id] = turn.data
             return False
         # What an attempt said of its own end outranks what its shipper saw.
         if turn.what == "finish" or not row.end_state:

@@ -1,6 +1,7 @@
 """Runs: what an attempt's begin says of them, when they were heard of last, and their deletion."""
 
 import datetime as dt
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -22,6 +23,10 @@ UPDATE ingest_run SET heard_at = CASE WHEN heard_at > %(ahead)s THEN %(now)s ELS
 WHERE id = ANY(%(ids)s)
 """
 _AHEAD = dt.timedelta(minutes=1)
+_CONDITIONS = """
+INSERT INTO ingest_conditions (stream_id, facts) SELECT * FROM unnest(%s::bigint[], %s::jsonb[])
+ON CONFLICT (stream_id) DO UPDATE SET facts = excluded.facts
+"""
 
 
 def due(run_ids: Iterable[UUID], now: dt.datetime) -> set[UUID]:
@@ -48,11 +53,20 @@ def heard(run_ids: Iterable[UUID], now: dt.datetime) -> None:
             cursor.execute(_HEARD, {"now": now, "ahead": now + _AHEAD, "day": now.date(), "ids": ids})
 
 
+def keep_conditions(words: Mapping[int, Mapping[str, Any]]) -> None:
+    """Keep the conditions that attempts (Stream.id) said at their begin, each attempt's own."""
+    said = {stream: word["conditions"] for stream, word in words.items() if word.get("conditions")}
+    if said:
+        with connection.cursor() as cursor:
+            cursor.execute(_CONDITIONS, [list(said), [json.dumps(facts) for facts in said.values()]])
+
+
 def begun(run_id: UUID, words: Sequence[Mapping[str, Any]]) -> bool:
     """Take over what attempts said at their begin, on a locked row; returns whether it changed.
 
     The first name stays, for people may have changed it since; figures and configuration follow the newest
-    attempt; tags and conditions add up.
+    attempt, and so does each of the conditions, which hosts may not share: `keep_conditions` keeps them apart. Tags
+    add up.
     """
     run = Run.objects.get(pk=run_id)
     before = {name: getattr(run, name) for name in _CHANGED}

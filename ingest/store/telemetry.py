@@ -114,4 +114,6 @@ def _update_runs(intake: Intake, turned: Collection[UUID], now: dt.datetime) -> 
 
 def _begin_runs(intake: Intake) -> set[UUID]:
     """Take over what attempts said at their begin, on rows that are locked; returns the runs that it changed."""
-    return {run_id for run_id, words in intake.lives.begun.items() if runs.begun(run_id, words)}
+    begun = intake.lives.begun
+    runs.keep_conditions({stream: word for words in begun.values() for stream, word in words.items()})
+    return {run_id for run_id, words in begun.items() if runs.begun(run_id, list(words.values()))}

@@ -136,6 +136,12 @@ def test_hostile_names_are_text_in_every_part_of_the_live_page(
             page.goto(f"{web}/runs/{run.pk}/{query}")
             page.wait_for_selector("[data-state=live]")
             sound(page, width)
+        page.goto(f"{web}/runs/{run.pk}/conditions/")
+        assert page.title() == f"Conditions of {NAMES[1]} · Roundwatch"
+        assert texts(page, ".fact dt bdi") == plain(
+            legible(f"{name} {part}") for name in NAMES for part in ("key", name)
+        )
+        sound(page, width)
         page.goto(f"{web}/runs/{run.pk}/?show=table&follow=all")
         expect(page.locator(".phases tbody tr")).to_have_count(2 * len(NAMES))
         assert texts(page, ".phases tbody th") == SHOWN
