@@ -102,7 +102,7 @@ class Campaign:
 
 
 def _missed(fault: str, what: str, took: float) -> str:
-    """A mark where a recovery took longer than quality.md promises."""
+    """A mark where a recovery took longer than is promised."""
     promise = PROMISED.get(what.partition(" ")[0])
     if promise is None or took <= promise(fault):
         return ""

@@ -41,7 +41,7 @@ FAULTS: dict[str, Fault] = {
     **{f"requests: {how}": habit(how) for how in ("lose", "replay", "late", "refuse")},
 }
 
-# What quality.md promises, in seconds, for each recovery that a fault may tell of; for all faults: how long until the
+# What is promised, in seconds, for each recovery that a fault may tell of; for all faults: how long until the
 # viewer equals the database.
 PROMISED: dict[str, Callable[[str], float]] = {
     "2xx": lambda fault: 3.0 if fault.startswith(("web", "killed, web")) else 10.0,

@@ -21,7 +21,7 @@ POINTS = {
     "web: read, not queued": ("ingest.api.writers", "Writers.put", "before"),
     "web: decoded, nothing written": ("ingest.api.writers", "_read", "after"),
     "web: transaction begun, before COPY": ("ingest.store.intake", "Intake.save", "before"),
-    "web: all written, before COMMIT": ("ingest.store.telemetry", "_update_runs", "after"),
+    "web: all written, before COMMIT": ("ingest.store.telemetry", "_begin_runs", "after"),
     "web: after COMMIT, before the answer": ("ingest.store.telemetry", "write", "after"),
     "web: before the answer is sent": ("ingest.api.asgi", "send_answer", "before"),
     "web: after the answer is sent": ("ingest.api.asgi", "send_answer", "after"),
