@@ -10,7 +10,7 @@ from ingest.detection import straggler, summary
 from ingest.detection.facts import History
 from ingest.feed import messages
 from ingest.feed.publisher import publish, publish_findings
-from ingest.queries import judging, rounds
+from ingest.queries import judging, judging_windows, rounds
 from ingest.store import deletion, findings, summaries
 from ingest.store.findings import Changed
 from ingest.store.locks import Lock, hold
@@ -21,12 +21,12 @@ _log = logging.getLogger(__name__)
 
 @shared_task(name="ingest.judge_round")
 def judge_round(run_id: str, index: int, generation: int) -> None:
-    """Sum up a closed round and judge the window that it completes; done again, it gives the same."""
+    """Sum up a closed round and judge the windows that are due with it; asked for again, it costs one statement."""
     key = UUID(run_id)
     begun = summaries.begin_try(key, index, generation)
     if begun is Try.LAST:
         _log.warning("Round %s of run %s is judged for the last time until more of it is known.", index, run_id)
-    if begun is Try.TOO_MANY:
+    if begun in (Try.TOO_MANY, Try.NEEDLESS):
         return
     with transaction.atomic():
         hold(Lock.JUDGING, key)
@@ -45,19 +45,16 @@ def _judge_windows(judged: judging.Closed, index: int) -> Changed:
     """The window of the round by itself, and what lasts as of the newest one: late data may reach back."""
     changed: Changed = []
     run = judged.run
-    own = judging.window_of(run.pk, index)
-    if own is None:
-        return changed
-    newest = judging.newest_window(run.pk)
-    for last in sorted({own, newest or own}):
-        history = judging.history(run.pk, last)
+    for one in judging_windows.due(run.pk, index):
+        history = judging.history(run.pk, one.reach)
         judgement = straggler.judge(history)
-        if last == own and history.windows:
+        if one.once and history.windows:
             window = history.windows[-1].rounds
-            summaries.save_sights(run.pk, window, judgement.sights)
+            summaries.save_sights(one.reach.versions(window), judgement.sights)
             changed += findings.put_once(run, straggler.KIND, window[0], judgement.once)
-        if last == newest:
+        if one.lasting:
             changed += findings.put_lasting(run, straggler.KIND, _known_from(history), judgement.lasting)
+            summaries.save_lasting(one.reach.versions())
     return changed
 
 

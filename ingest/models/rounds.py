@@ -14,7 +14,8 @@ class Round(models.Model):
 
     `data_version` grows with every record that touches it, `verdict_version` is the version that detection
     has judged: the watcher finds what is closed and newer than its verdict. `tries` counts how often the judgement
-    of `tried_version` was begun. Summary fields are null until computed.
+    of `tried_version` was begun. `judged_version` is that of its data when its window was last judged by itself,
+    `lasting_version` when what lasts over windows was. Summary fields are null until computed.
     """
 
     run = models.ForeignKey("ingest.Run", models.CASCADE, related_name="rounds")
@@ -27,6 +28,8 @@ class Round(models.Model):
     verdict_version = models.BigIntegerField(default=-1)
     tries = models.PositiveSmallIntegerField(default=0)
     tried_version = models.BigIntegerField(default=-1)
+    judged_version = models.BigIntegerField(default=-1)
+    lasting_version = models.BigIntegerField(default=-1)
     trainers = models.PositiveIntegerField(default=0)
     coverage = models.FloatField(null=True, help_text="Mean over trainers of the share of the wall in any phase.")
     gpu_waiting_share = models.FloatField(null=True)

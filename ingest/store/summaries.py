@@ -1,6 +1,7 @@
 """What detection computed of a round, written beside it: its figures, what could be seen, and of which data."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from enum import Enum
 from uuid import UUID
@@ -23,12 +24,30 @@ def save(round_id: int, figures: RoundFigures, version: int) -> None:
     )
 
 
-def save_sights(run_id: UUID, indexes: Sequence[int], sights: Sequence[Sight]) -> None:
-    """Store with the newest generation of these rounds what could be seen of each of their phases."""
-    newest = Round.objects.filter(run_id=run_id, index__in=indexes).order_by("index", "-generation").distinct("index")
-    Round.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).update(
-        judged=[asdict(sight) for sight in sights]
-    )
+def save_sights(versions: Mapping[int, int], sights: Sequence[Sight]) -> None:
+    """Store with the rounds of a window (Round.id: version of the data) what could be seen of each of their phases."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE ingest_round r SET judged = %s::jsonb, judged_version = v.version
+               FROM unnest(%s::bigint[], %s::bigint[]) AS v (id, version) WHERE r.id = v.id""",
+            [json.dumps([asdict(sight) for sight in sights]), list(versions), list(versions.values())],
+        )
+
+
+def save_lasting(versions: Mapping[int, int]) -> None:
+    """Store with all rounds that were looked back on (Round.id: version of the data) that what lasts is known of them.
+
+    A row that is just being changed is left out: its new data has all of it judged again.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE ingest_round r SET lasting_version = v.version
+               FROM (SELECT o.id, n.version FROM ingest_round o
+                     JOIN unnest(%s::bigint[], %s::bigint[]) AS n (id, version) ON n.id = o.id
+                     WHERE o.lasting_version <> n.version ORDER BY o.id FOR UPDATE OF o SKIP LOCKED) v
+               WHERE r.id = v.id""",
+            [list(versions), list(versions.values())],
+        )
 
 
 _BEGIN_TRY = """
@@ -46,16 +65,19 @@ class Try(Enum):
     ONE = 1
     LAST = 2
     TOO_MANY = 3
+    NEEDLESS = 4
 
 
 def begin_try(run_id: UUID, index: int, generation: int) -> Try:
-    """Count a judgement of the round's present data that begins; what has its verdict may be judged again freely.
+    """Count a judgement of the round's present data that begins; what is open, gone or has its verdict needs none.
 
     Called outside of the judgement's own transaction, so that it stays counted whatever becomes of that.
     """
     with connection.cursor() as cursor:
         cursor.execute(_BEGIN_TRY, [MOST_TRIES, run_id, index, generation])
         row = cursor.fetchone()
-    if row is None or row[0] < MOST_TRIES:
+    if row is None:
+        return Try.NEEDLESS
+    if row[0] < MOST_TRIES:
         return Try.ONE
     return Try.LAST if row[0] == MOST_TRIES else Try.TOO_MANY
