@@ -2,9 +2,9 @@
 
 Run as `python -m tests.bench.tenants`. The team's two shippers send a request of 200 ended phases twenty times a second
 between them, whatever the answers take: a wait counts from when the request was due, so one that queues behind another
-is not passed over. Beside it a second team, in a process of its own, sends over sixteen connections as fast as it is
-answered, and pays no heed to Retry-After: full requests of 2,000 phases, or bodies made to cost as much as they can.
-The three take turns. /healthz is asked ten times a second meanwhile.
+is not passed over. Beside it a second team, in a process of its own, sends over sixteen connections: ten times as
+much, in requests of the same size; or as fast as it is answered, without heed of Retry-After, full requests of 2,000
+phases, or bodies made to cost as much as they can. The four take turns. /healthz is asked ten times a second meanwhile.
 """
 
 import http.client
@@ -28,6 +28,7 @@ from tests.ingest.api.hostile import hostile_bodies
 
 RATE, SENDERS, RECORDS = 20, 2, 200
 FLOOD_CONNECTIONS, FLOOD_RECORDS, FLOOD_REQUESTS = 16, 2_000, 70
+TENFOLD = 10
 TURN_S, TURNS = 10, 3
 
 
@@ -39,16 +40,26 @@ def post(connection: http.client.HTTPConnection, token: str, body: bytes) -> int
     return response.status
 
 
-def flood(place: Stage, token: str, bodies: Sequence[Sequence[bytes]], stop: Event, answers: Any) -> None:
-    """Until `stop` send `bodies`, a list for each connection, over and over; puts the statuses' counts in `answers`."""
+@dataclass(frozen=True)
+class Load:
+    """What a neighbour sends over and over: bodies for each connection, so many seconds apart, or without a pause."""
+
+    bodies: Sequence[Sequence[bytes]]
+    apart_s: float = 0.0
+
+
+def flood(place: Stage, token: str, load: Load, stop: Event, answers: Any) -> None:
+    """Send until `stop`; puts the statuses' counts in `answers`."""
     found: list[Counter[int]] = []
 
     def send(mine: Sequence[bytes]) -> None:
         seen: Counter[int] = Counter()
         connection = http.client.HTTPConnection(urlsplit(place.url).netloc)
+        due = time.monotonic()
         for body in itertools.cycle(mine):
-            if stop.is_set():
+            if stop.wait(max(due - time.monotonic(), 0)):
                 break
+            due = max(due, time.monotonic() - 1) + load.apart_s
             try:
                 seen[post(connection, token, body)] += 1
             except (OSError, http.client.HTTPException):
@@ -56,7 +67,7 @@ def flood(place: Stage, token: str, bodies: Sequence[Sequence[bytes]], stop: Eve
                 connection.close()
         found.append(seen)
 
-    threads = [threading.Thread(target=send, args=(mine,)) for mine in bodies]
+    threads = [threading.Thread(target=send, args=(mine,)) for mine in load.bodies]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -119,13 +130,11 @@ def take_turn(place: Stage, senders: Sequence[Sender], waits: Waits) -> None:
         thread.join()
 
 
-def beside(
-    place: Stage, senders: Sequence[Sender], waits: Waits, token: str, bodies: Sequence[Sequence[bytes]]
-) -> None:
-    """A turn beside a neighbour who floods from before it until after it."""
+def beside(place: Stage, senders: Sequence[Sender], waits: Waits, token: str, load: Load) -> None:
+    """A turn beside a neighbour who sends from before it until after it."""
     spawn = multiprocessing.get_context("spawn")
     stop, answers = spawn.Event(), spawn.Queue()
-    neighbour = spawn.Process(target=flood, args=(place, token, bodies, stop, answers))
+    neighbour = spawn.Process(target=flood, args=(place, token, load, stop, answers))
     neighbour.start()
     try:
         time.sleep(2)
@@ -155,17 +164,21 @@ def main() -> None:
     senders = [Sender("behaved", number, 1) for number in range(SENDERS)]
     fillers = [Sender("flood", number, 8) for number in range(FLOOD_CONNECTIONS)]
     costly = list(hostile_bodies().values())
-    hostile = [costly[number:] + costly[:number] for number in range(FLOOD_CONNECTIONS)]
-    alone, honest, attacked = Waits(), Waits(), Waits()
+    hostile = Load([costly[number:] + costly[:number] for number in range(FLOOD_CONNECTIONS)])
+    apart_s = FLOOD_CONNECTIONS / (RATE * TENFOLD)
+    alone, tenfold, honest, attacked = Waits(), Waits(), Waits(), Waits()
     conditions("tenants", f"{RATE} requests a second, {TURNS} turns of {TURN_S} s each")
     with stage() as place:
         token = second_team()
         take_turn(place, senders, Waits())  # fills caches
         for _ in range(TURNS):
             take_turn(place, senders, alone)
+            paced = [filler.bodies(RECORDS, int((TURN_S + 5) / apart_s)) for filler in fillers]
+            beside(place, senders, tenfold, token, Load(paced, apart_s))
             filling = [filler.bodies(FLOOD_RECORDS, FLOOD_REQUESTS) for filler in fillers]
-            beside(place, senders, honest, token, filling)
+            beside(place, senders, honest, token, Load(filling))
             beside(place, senders, attacked, token, hostile)
+    show([*rows("beside ten times as much", tenfold, alone)])
     show([*rows("beside an honest flood", honest, alone), *rows("beside hostile bodies", attacked, alone)])
 
 
