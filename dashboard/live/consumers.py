@@ -61,12 +61,12 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         """Hear a hello or an acknowledgement."""
         if self._hub is None or self._ended:
             return
-        if self._too_many_words(_WORDS_OF_A_HELLO if text_data and '"hello"' in text_data else 1):
-            await self._end(TOO_MUCH)
-            return
         try:
             said = understand(text_data)
-            if isinstance(said, Hello):
+            # By what it means, not by how it is spelt: what is too much is understood, but nothing is done for it.
+            if self._too_many_words(_WORDS_OF_A_HELLO if isinstance(said, Hello) else 1):
+                await self._end(TOO_MUCH)
+            elif isinstance(said, Hello):
                 self._greeted = True
                 await self._hub.join(self.viewer, said)
             elif said is not None:

@@ -126,23 +126,21 @@ async def test_words_of_a_later_version_are_passed_over(web: str, people: Cast, 
             pass
 
 
-async def test_a_flood_of_words_closes_the_socket(web: str, people: Cast, stage: Stage) -> None:
+@pytest.mark.parametrize(
+    ("said", "times"),
+    [
+        ("{}", 5_000),
+        ('{"hello": {"epoch": "0", "last": "0"}}', 10),
+        (r'{"h\u0065llo": {"epoch": "0", "last": "0"}}', 10),
+    ],
+)
+async def test_too_many_words_close_the_socket_and_a_hello_counts_as_many(
+    web: str, people: Cast, stage: Stage, said: str, times: int
+) -> None:
     async with opening(web, stage.run.pk, await act(cookie, people.owner)) as socket:
-        try:
-            for _ in range(5_000):
-                await socket.send("{}")
-        except ConnectionClosed:
-            pass
-        assert await close_code(socket) == 1008
-
-
-async def test_hello_again_and_again_closes_the_socket(web: str, people: Cast, stage: Stage) -> None:
-    async with opening(web, stage.run.pk, await act(cookie, people.owner)) as socket:
-        try:
-            for _ in range(10):
-                await socket.send('{"hello": {"epoch": "0", "last": "0"}}')
-        except ConnectionClosed:
-            pass
+        with suppress(ConnectionClosed):
+            for _ in range(times):
+                await socket.send(said)
         assert await close_code(socket) == 1008
 
 
