@@ -9,26 +9,12 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 from dashboard.teams import login_links
 from ingest.models import Run
-from tests.cast import Cast, make_cast
+from tests.cast import Cast
 from tests.dashboard.runs_of import add_finding, add_round, add_workers, kinds, make_run
-from tests.e2e.browser import chromium
 
 # The list refreshes itself every 3 s, on cores that other tests may keep busy.
 expect.set_options(timeout=20_000)
 MARKUP = "<img src=x onerror=\"document.title='broken'\">"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture
-def people(web: str, monkeypatch: pytest.MonkeyPatch) -> Cast:
-    """The cast beside a running server. Playwright keeps a loop in this thread, which Django would refuse to block."""
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-    return make_cast()
 
 
 @contextmanager

@@ -10,8 +10,7 @@ from playwright.sync_api import Browser, Dialog, Page, expect
 from dashboard.teams import login_links, tokens
 from dashboard.teams.names import legible
 from ingest.models import Run, Token
-from tests.cast import Cast, make_cast
-from tests.e2e.browser import chromium
+from tests.cast import Cast
 from tests.e2e.hostile import DOCUMENT_BREAKS, NAMES, hostile_run, large_run
 
 pytestmark = pytest.mark.e2e
@@ -22,19 +21,6 @@ LISTEN = """
 """
 # Elements that only markup from outside could have made.
 FOREIGN = "main :is(img, script, iframe, [onload], [onerror]), main a[href^='javascript:']"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture
-def people(web: str, monkeypatch: pytest.MonkeyPatch) -> Cast:
-    """The cast beside a running server. Playwright keeps a loop in this thread, which Django would refuse to block."""
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-    return make_cast()
 
 
 @contextmanager

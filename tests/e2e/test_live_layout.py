@@ -1,13 +1,11 @@
 """The live page keeps its text whole on wide and narrow screens."""
 
 import time
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.cast import Cast, make_cast
-from tests.e2e.browser import chromium
+from tests.cast import Cast
 from tests.e2e.training import Training, wait_for_spans, watching
 
 pytestmark = pytest.mark.e2e
@@ -22,17 +20,9 @@ LABELS = """
 PARTS = [("train", 1, 7), ("encode", 7, 16), ("wait", 16, 41), ("apply", 41, 44), ("upload", 44, 49)]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
-
-
 @pytest.fixture
-def training(web: str, monkeypatch: pytest.MonkeyPatch) -> Training:
+def training(web: str, people: Cast) -> Training:
     """Of one closed round with parts of very different size."""
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-    people: Cast = make_cast()
     training = Training(web, people)
     for recorder in training.recorders:
         recorder.begin_round(0, training.at(1))

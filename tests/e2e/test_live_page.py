@@ -3,7 +3,7 @@
 import datetime as dt
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import redis
@@ -12,26 +12,12 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from ingest.feed import publisher
 from ingest.models import Finding, Stream
-from tests.cast import Cast, make_cast
-from tests.e2e.browser import chromium
+from tests.cast import Cast
 from tests.e2e.training import Training, painted, wait_for_spans, watching
 
 pytestmark = pytest.mark.e2e
 expect.set_options(timeout=10_000)
 MARKUP = "<img src=x onerror=\"document.title='broken'\">"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture
-def people(web: str, monkeypatch: pytest.MonkeyPatch) -> Cast:
-    """The cast beside a running server. Playwright keeps a loop in this thread, which Django would refuse to block."""
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-    return make_cast()
 
 
 @pytest.fixture

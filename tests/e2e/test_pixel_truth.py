@@ -2,7 +2,6 @@
 
 import datetime as dt
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,8 +10,7 @@ from playwright.sync_api import Browser, Page
 from dashboard.teams import login_links, tokens
 from ingest.models import Finding, Run, Stream
 from roundwatch import wire
-from tests.cast import Cast, make_cast
-from tests.e2e.browser import chromium
+from tests.cast import Cast
 from tests.e2e.raster_reference import SECOND, Bar, busy_hour, paint
 from tests.e2e.training import send
 from tests.ingest.batches import Recorder
@@ -42,19 +40,6 @@ READ_BACK = """() => {
         failed: token("--bad"), grid: token("--line"),
     };
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture
-def people(web: str, monkeypatch: pytest.MonkeyPatch) -> Cast:
-    """The cast beside a running server. Playwright keeps a loop in this thread, which Django would refuse to block."""
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-    return make_cast()
 
 
 def record(web: str, token: str, scenario: dict[str, list[Bar]], start_ns: int) -> Run:

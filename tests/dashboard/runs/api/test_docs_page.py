@@ -1,30 +1,17 @@
 """The docs page in a real Chromium: it draws from our own files under our own policy, and its requests work."""
 
-from collections.abc import Iterator
-
-import pytest
 from playwright.sync_api import Browser, expect
 
 from dashboard.teams import login_links
-from tests.cast import make_cast
-from tests.e2e.browser import chromium
+from tests.cast import Cast
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
-
-
-def test_the_docs_are_drawn_and_tried_out_without_breaking_the_policy(
-    browser: Browser, web: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")  # playwright keeps a loop in this thread
-    cast, page, said, asked = make_cast(), browser.new_page(), [], []
+def test_the_docs_are_drawn_and_tried_out_without_breaking_the_policy(browser: Browser, web: str, people: Cast) -> None:
+    page, said, asked = browser.new_page(), [], []
     page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(web + login_links.make(cast.owner))
+    page.goto(web + login_links.make(people.owner))
 
     page.goto(f"{web}/api/v1/docs")
     operation = page.locator("#operations-runs-dashboard_runs_api_runs_list_runs")
