@@ -1,5 +1,6 @@
 """The live page of a run, and what it loads over HTTP."""
 
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import asdict
 from functools import wraps
@@ -17,10 +18,12 @@ from dashboard.teams.access import run_for, run_for_async
 from ingest.models import Run
 from ingest.queries.live import Window
 from ingest.queries.live_phase import PhaseDetail, phase_detail
+from ingest.queries.live_readings import Readings
 from ingest.queries.one_snapshot import one_snapshot
 from ingest.queries.run_list import MUCH_WAITING
 
 _LARGEST = (1 << 62) - 1
+_SETTLED_NS = 20 * 10**9
 DataView = Callable[[HttpRequest, Run], Coroutine[Any, Any, HttpResponseBase]]
 
 
@@ -106,6 +109,17 @@ def _phase_json(detail: PhaseDetail) -> dict[str, Any]:
         "clock_offset_ns": str(detail.clock_offset_ns),
         "clock_error_s": None if detail.clock_error_ns is None else detail.clock_error_ns / 1e9,
         "peers": detail.peers and asdict(detail.peers),
+        "readings": _readings_json(detail.readings),
+    }
+
+
+def _readings_json(readings: Readings) -> dict[str, Any]:
+    """`settled` says that no reading of that time is still on its way from a host that sends as it samples."""
+    return {
+        "seconds": (readings.end_ns - readings.begin_ns) / 1e9,
+        "settled": time.time_ns() - readings.end_ns > _SETTLED_NS,
+        "held": readings.held,
+        "over": [asdict(each) for each in readings.over],
     }
 
 

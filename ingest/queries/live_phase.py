@@ -1,5 +1,6 @@
 """One phase with everything known of it: what its bar in the live view opens."""
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.db.backends.utils import CursorWrapper
 
 from ingest.feed.messages import Entry, finding_entry
 from ingest.models import Finding, PhaseName, Run, Stream, Worker
+from ingest.queries.live_readings import Readings, readings
 from roundwatch.wire import KINDS, PHASE_STATES
 
 
@@ -53,6 +55,7 @@ class PhaseDetail:
     attrs: dict[str, Any]
     peers: Peers | None
     findings: list[Entry]
+    readings: Readings
 
 
 def phase_detail(cursor: CursorWrapper, run: Run, attempt: int, start: int) -> PhaseDetail | None:
@@ -87,6 +90,9 @@ def phase_detail(cursor: CursorWrapper, run: Run, attempt: int, start: int) -> P
         attrs=row["attrs"],
         peers=_peers(cursor, run, row["name_index"], row["round"], worker),
         findings=[finding_entry(each) for each in _findings(run, attempt, start)],
+        readings=readings(
+            cursor, run, stream, worker, begin_ns=row["begin_ns"], end_ns=row["end_ns"] or time.time_ns()
+        ),
     )
 
 

@@ -43,7 +43,8 @@ class Lives:
 
     def _turn(self, resolved: Resolved, row: StreamRow, turn: Turn) -> bool:
         if turn.what == "begin" and resolved.stream.run_id is not None:
-            self.begun.setdefault(resolved.stream.run_id, {})[resolved.stream.id] = turn.data
+            said = self.begun.setdefault(resolved.stream.run_id, {})
+            said[resolved.stream.id] = {**said.get(resolved.stream.id, {}), **turn.data}
             return False
         # What an attempt said of its own end outranks what its shipper saw.
         if turn.what == "finish" or not row.end_state:

@@ -11,7 +11,7 @@ test("the page as it first opens has no query", () => {
 
 test("every state survives the way through the URL", () => {
   const state = {
-    group: "none", sort: "slowest", rows: "compact", show: "table", filter: "host & <b>", pins: ["a/b", "ü"], round: 4,
+    group: "none", sort: "slowest", rows: "compact", show: "table", track: "host_pressure_cpu & <b>", filter: "host & <b>", pins: ["a/b", "ü"], round: 4,
     selection: { attempt: 3, id: 4_000_000_000 }, mark: 1_790_000_000_000_000_001n,
     window: { from: 1_790_000_000_000_000_001n, to: 1_790_000_000_000_000_009n }, extent: null,
   };

@@ -160,6 +160,10 @@ export class Actions {
     this.page.elements.gutter.querySelector("input").focus();
   }
 
+  reading() {
+    this.page.elements.toolbar.querySelector(".reading").focus();
+  }
+
   help() {
     this.page.elements.help.showModal();
   }
@@ -168,7 +172,7 @@ export class Actions {
   escape() {
     const { ui, layout } = this.page;
     if (ui.filter && !layout.lanes) ui.filter = "";
-    else if (document.activeElement?.matches("input")) document.activeElement.blur();
+    else if (document.activeElement?.matches("input, select")) document.activeElement.blur();
     else if (ui.area) ui.area = ui.statistics = null;
     else if (ui.selection) ui.selection = null;
     else ui.mark = null;

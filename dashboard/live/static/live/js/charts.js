@@ -2,6 +2,7 @@
 
 import { niceStep } from "./arithmetic.js";
 import { chartsOf } from "./chartgroups.js";
+import { band, line } from "./curves.js";
 import { el, fit, say } from "./dom.js";
 import { reading } from "./format.js";
 import { readings, resample, summarize } from "./resample.js";
@@ -91,43 +92,12 @@ class Chart {
     for (const { time } of grid) context.fillRect(Math.round(view.x(time)), 0, 1, HEIGHT);
     const y = (one) => HEIGHT - INSET - ((one - range[0]) / (range[1] - range[0])) * (HEIGHT - INSET * 2);
     const colour = theme.kind(spec.kind);
-    if (many) this.#band(context, low, high, x, y, colour);
-    this.#line(context, value, x, y, colour);
+    if (many) band(context, low, high, x, y, colour);
+    line(context, value, x, y, colour);
     for (const [time, tint] of [[now, theme.accent], [cursor, theme.muted]]) {
       context.fillStyle = tint;
       if (time !== null && view.x(time) <= view.width) context.fillRect(Math.round(view.x(time)), 0, 1, HEIGHT);
     }
-  }
-
-  #band(context, low, high, x, y, colour) {
-    context.fillStyle = `${colour}30`;
-    for (let i = 0; i + 1 < low.length; i++) {
-      if (Number.isNaN(low[i]) || Number.isNaN(low[i + 1])) continue;
-      context.beginPath();
-      context.moveTo(x(i), y(low[i]));
-      context.lineTo(x(i), y(high[i]));
-      context.lineTo(x(i + 1), y(high[i + 1]));
-      context.lineTo(x(i + 1), y(low[i + 1]));
-      context.fill();
-    }
-  }
-
-  #line(context, values, x, y, colour) {
-    context.strokeStyle = colour;
-    context.lineWidth = 1.5;
-    context.lineJoin = "round";
-    context.beginPath();
-    let joined = false;
-    values.forEach((value, i) => {
-      if (!Number.isFinite(value)) joined = false;
-      else if (joined) context.lineTo(x(i), y(value));
-      else {
-        context.moveTo(x(i) - COLUMN / 2, y(value)); // a reading that is alone is a dash
-        context.lineTo(x(i), y(value));
-        joined = true;
-      }
-    });
-    context.stroke();
   }
 }
 

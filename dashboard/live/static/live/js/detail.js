@@ -98,7 +98,10 @@ function attribute(name, value) {
   return Number.isInteger(value) ? value.toLocaleString("en") : number(value);
 }
 
-/** Fetches what only the server knows of a phase, each phase once; open ones are asked again. */
+// How often (ms) to ask again of a phase that is open, or of whose time readings may still come.
+export const AGAIN_MS = 5000;
+
+/** Fetches what only the server knows of a phase: once, where nothing more of it is to come. */
 export class Details {
   constructor(url) {
     this.url = url;
@@ -113,8 +116,9 @@ export class Details {
         .then((answer) => (answer.ok ? answer.json() : null))
         .catch(() => null);
       this.known.set(key, asked);
-      if (!(await asked) || open) this.known.delete(key);
-      return asked;
+      const answer = await asked;
+      if (!answer || open || !answer.readings?.settled) this.known.delete(key);
+      return answer;
     }
     return this.known.get(key);
   }

@@ -48,14 +48,20 @@ export function number(value) {
   return value.toLocaleString("en", { maximumSignificantDigits: size >= 1000 ? 4 : 3 });
 }
 
+const SIGNS = { cpus: "CPUs", watts: "W", celsius: "°C", "%": "%", percent: "%" };
+
+function frequency(value) {
+  return value >= 1e9 ? `${(value / 1e9).toFixed(2)}${SPACE}GHz` : `${Math.round(value / 1e6)}${SPACE}MHz`;
+}
+
 /** A reading with its unit as the agents name it. */
 export function reading(value, unit) {
   if (unit === "bytes") return bytes(value);
   if (unit === "bytes/s") return `${bytes(value)}/s`;
   if (unit === "ratio") return share(value);
-  if (unit === "percent" || unit === "%") return `${number(value)}${SPACE}%`;
   if (unit === "seconds" || unit === "s") return duration(value * 1e9);
-  return unit ? `${number(value)}${SPACE}${unit}` : number(value);
+  if (unit === "hertz") return frequency(value);
+  return unit ? `${number(value)}${SPACE}${SIGNS[unit] ?? unit}` : number(value);
 }
 
 /** Time of day in this browser's zone, with as many decimals as `step` (ns) calls for. */
@@ -75,16 +81,18 @@ export function plural(count, one, many = `${one}s`) {
 
 const TURNS = /[\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f]/g;
 
-/** A name without marks of direction; "(invisible)" where nothing of it can be seen. */
+// U+2800, the empty pattern of Braille, is the one symbol without ink.
+const SEEN = /[^\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/** A name without marks of direction; "(invisible)" where nothing of it can be seen, and "" where there is none. */
 export function legible(name) {
-  if (!name || /^[!-~]/.test(name)) return name.replace(TURNS, "");
-  const seen = name.replace(TURNS, "");
-  return /[^\p{Cc}\p{Cf}\p{Z}]/u.test(seen) ? seen : "(invisible)";
+  const seen = (name ?? "").replace(TURNS, "");
+  return !name || /^[!-~]/.test(name) || SEEN.test(seen) ? seen : "(invisible)";
 }
 
 /** A name amid other words: what it holds of writing from right to left turns nothing around it. */
 export function isolated(name) {
-  return !name || /^[!-~][ -~]*$/.test(name) ? name : `\u2068${legible(name)}\u2069`;
+  return !name || /^[!-~][ -~]*$/.test(name) ? name ?? "" : `\u2068${legible(name)}\u2069`;
 }
 
 /** Names in order as people count: host-2 before host-10. */

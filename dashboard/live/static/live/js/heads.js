@@ -1,6 +1,6 @@
 // Names beside the lanes: elements for the rows in sight only, reused as they scroll.
 
-import { el, say } from "./dom.js";
+import { el, fill, say } from "./dom.js";
 import { legible, plural } from "./format.js";
 import { rowsInSight } from "./measure.js";
 
@@ -12,12 +12,14 @@ export class Heads {
     Object.assign(this, { container, on, pool: [] });
   }
 
-  draw({ layout, top, height, store, ui, round }) {
+  /** `tracks`: the texts of tracks in sight by row. */
+  draw({ layout, top, height, store, ui, round, tracks }) {
     const slow = this.#slow(store, round);
     let used = 0;
     for (const row of rowsInSight(layout, { top, height })) {
       if (row.kind === "lane" && row.height < NAMED_FROM) continue;
-      this.#show(this.#element(used++), row, { slow, ui, store });
+      if (row.kind === "track") this.#track(this.#element(used++), row, tracks.get(row));
+      else this.#show(this.#element(used++), row, { slow, ui, store });
     }
     if (layout.height && layout.rows[0].height < NAMED_FROM) used += this.#count(this.#element(used), layout, top);
     for (let i = used; i < this.pool.length; i++) this.pool[i].hidden = true;
@@ -48,11 +50,24 @@ export class Heads {
     return 1;
   }
 
-  #show(element, row, { slow, ui, store }) {
+  #track(element, row, texts) {
+    this.#stand(element, row);
+    element.className = "track-name";
+    const { label = "", value = "–", range = "", title = "" } = texts ?? {};
+    if (!element.querySelector(".track-value")) fill(element, el("span"), el("b", { class: "track-value" }), el("small"));
+    [label, value, range].forEach((text, i) => say(element.children[i], text));
+    if (element.title !== title) element.title = title;
+  }
+
+  #stand(element, row) {
     element.hidden = false;
     element.style.transform = `translateY(${row.y}px)`;
     element.style.height = `${row.height}px`;
     element.lane = row.lane ?? null;
+  }
+
+  #show(element, row, { slow, ui, store }) {
+    this.#stand(element, row);
     const { info } = row.lane ?? {};
     say(element, info ? legible(info.name) : row.label);
     if (!info) {

@@ -1,11 +1,12 @@
 // The panel on the right: the selected phase or area, where the selected round went, and what was found in it.
 
-import { attributes, endedAgo, lines, moreLines, title } from "./detail.js";
+import { AGAIN_MS, attributes, endedAgo, lines, moreLines, title } from "./detail.js";
 import { el, fill, say, swatch } from "./dom.js";
 import { failureOf } from "./failure.js";
 import { duration, isolated, plural, share } from "./format.js";
 import { KINDS } from "./frames.js";
 import { kindSeconds } from "./kinds.js";
+import { readingRows } from "./readings.js";
 
 /** Parts of a round as [{name, kind, seconds, share}]: kinds by size, then what no phase explains; they sum to the wall time. */
 export function partsOf(seconds, wall) {
@@ -69,12 +70,20 @@ function failureCard({ state, reason, worker, others }) {
   return el("section", { class: "card failure" }, el("h3", {}, `${isolated(worker)} ${state}`), reason && el("p", {}, reason), more);
 }
 
+/** What was sampled while the phase ran; `more` is the server's answer or null. */
+function readingList(more) {
+  const rows = readingRows(more?.readings);
+  if (more && !rows.length) return el("p", {}, "Nothing was sampled of its process, machine or devices while it ran.");
+  return rows.length > 0 && el("dl", { class: "readings", "aria-label": "While it ran" }, rows.map(([label, text, tone]) => [el("dt", {}, label), el("dd", { "data-tone": tone }, text)]));
+}
+
 function phaseSection(store, facts, more, age, close) {
   const attrs = attributes(more?.attrs);
   return el("section", { class: "card phase" },
     el("header", {}, el("h3", {}, swatch(facts.kind), title(facts)), el("button", { type: "button", class: "icon", "aria-label": "Close", click: close }, "×")),
     [...lines(store, facts), ...moreLines(more)].map((line) => el("p", {}, line)),
     age,
+    readingList(more),
     attrs.length > 0 && el("dl", {}, attrs.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])));
 }
 
@@ -118,10 +127,12 @@ export class Inspector {
 
   async #ask(facts) {
     const key = facts ? `${facts.attempt}.${facts.id}.${Boolean(facts.open)}` : "";
-    if (key === this.asked) return;
+    const again = key && this.more && !this.more.readings?.settled && performance.now() - this.askedAt > AGAIN_MS;
+    if (key === this.asked && !again) return;
+    if (key !== this.asked) this.more = null;
     this.asked = key;
-    this.more = null;
+    this.askedAt = performance.now();
     const more = facts ? await this.details.of(facts) : null;
-    if (this.asked === key) this.more = more;
+    if (this.asked === key && (more || !again)) this.more = more;
   }
 }

@@ -20,6 +20,7 @@ export const KEYS = [
   [["g"], ["cycle", "group"], "group by machine, or not"],
   [["o"], ["cycle", "sort"], "sort by name, slowest first or arrival"],
   [["r"], ["cycle", "rows"], "height of lanes"],
+  [["u"], ["reading"], "choose a reading to draw under the lanes"],
   [["p"], ["pin"], "pin the selected lane to the top"],
   [["m"], ["mark"], "mark the time under the pointer"],
   [["t"], ["cycle", "show"], "table of phases"],

@@ -66,6 +66,8 @@ function aloneLabel(alone, others) {
   return `${machines.toLocaleString("en")} ${others ? "more " : ""}${machines === 1 ? "machine" : "machines"} · ${plural(alone.size, "worker")}`;
 }
 
+const TRACK = 30;
+
 function grouped(lanes, options) {
   const pinned = lanes.filter((lane) => options.pins.has(lane.info.name));
   const rest = lanes.filter((lane) => !options.pins.has(lane.info.name));
@@ -74,10 +76,11 @@ function grouped(lanes, options) {
 }
 
 /**
- * Rows from top to bottom, {kind: "group"|"lane", y, height, label|lane}, their height in all and the density used.
+ * Rows from top to bottom, {kind: "group"|"lane"|"track", y, height, label|lane|track}, their height in all and the
+ * density used. `track(lane, next)` gives what is drawn under a lane, or null; lanes of the overview have no room for it.
  * `options`: group ("machine"|"none"), sort ("name"|"slowest"|"arrival"), rows (a density or "auto"), filter, pins (Set of names).
  */
-export function arrange(lanes, options, busy = new Map()) {
+export function arrange(lanes, options, busy = new Map(), track = () => null) {
   const shown = ordered(matching(lanes, options.filter), options.sort, busy);
   const density = densityFor(options.rows, shown.length);
   const { pitch, head } = DENSITIES[density];
@@ -89,10 +92,14 @@ export function arrange(lanes, options, busy = new Map()) {
       rows.push({ kind: "group", label: group.label, y, height: head });
       y += head;
     }
-    for (const lane of group.lanes) {
+    group.lanes.forEach((lane, i) => {
       rows.push({ kind: "lane", lane, y, height: pitch });
       y += pitch;
-    }
+      const under = head ? track(lane, group.lanes[i + 1]) : null;
+      if (!under) return;
+      rows.push({ kind: "track", track: under, y, height: TRACK });
+      y += TRACK;
+    });
   }
   return { rows, height: y, density, bar: DENSITIES[density].bar, lanes: shown.length };
 }

@@ -78,7 +78,7 @@ function words(now) {
   status.draw(store, { filter: ui.filter, lanes: page.layout.lanes });
   header.draw(store, now);
   tooltip.tick(store, now);
-  toolbar.draw({ view, ui, fresh: page.fresh(), running: !page.ended, phases: store.phases });
+  toolbar.draw({ view, ui, fresh: page.fresh(), running: !page.ended, phases: store.phases, samples: store.samples });
   inspector.draw({ store, facts: page.selected(), area: ui.statistics, round: page.round(), now });
   root.dataset.cursor = connection.cursor ? `${connection.cursor.epoch}.${connection.cursor.last}` : "";
   if (store.origin !== null) history.look(store, view);

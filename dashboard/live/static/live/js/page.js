@@ -5,6 +5,7 @@ import { Details, locate } from "./detail.js";
 import { busyTimes } from "./kinds.js";
 import { arrange } from "./lanes.js";
 import { Store } from "./store.js";
+import { tracksOf } from "./tracks.js";
 import { defaults, format, parse } from "./urlstate.js";
 import { View } from "./view.js";
 
@@ -17,8 +18,8 @@ export class Page {
     this.details = new Details(paths.phase);
     this.layout = arrange([], defaults());
     this.pending = parse(location.search);
-    const { group, sort, rows, show, filter, round, selection } = this.pending;
-    this.ui = { group, sort, rows, show, filter, round, selection, pins: new Set(this.pending.pins) };
+    const { group, sort, rows, show, track, filter, round, selection } = this.pending;
+    this.ui = { group, sort, rows, show, track, filter, round, selection, pins: new Set(this.pending.pins) };
     Object.assign(this.ui, { hover: null, cursor: null, area: null, statistics: null, mark: null });
     if (this.pending.extent) this.view.followNow(this.pending.extent);
     this.chosen = Boolean(this.pending.extent || this.pending.window);
@@ -69,10 +70,10 @@ export class Page {
   arrange() {
     const { ui, store } = this;
     const round = ui.sort === "slowest" ? this.round() : null;
-    const stamp = [store.structure, ui.group, ui.sort, ui.rows, ui.filter, [...ui.pins].join("\n"), round?.index, round?.closed].join("/");
+    const stamp = [ui.track, ui.track && store.samples.described, store.structure, ui.group, ui.sort, ui.rows, ui.filter, [...ui.pins].join("\n"), round?.index, round?.closed].join("/");
     if (stamp === this.layoutStamp) return false;
     this.layoutStamp = stamp;
-    this.layout = arrange([...store.lanes.values()], ui, busyTimes(store, round));
+    this.layout = arrange([...store.lanes.values()], ui, busyTimes(store, round), tracksOf(store.samples, ui.track));
     return true;
   }
 

@@ -4,10 +4,11 @@ import { Mirror } from "./aria.js";
 import { drawAxis, ticks } from "./axis.js";
 import { Charts } from "./charts.js";
 import { Heads } from "./heads.js";
-import { gapsInSight, measure } from "./measure.js";
+import { gapsInSight, measure, rowsInSight } from "./measure.js";
 import { Overlay } from "./overlay.js";
 import { Strip } from "./strip.js";
 import { Table } from "./table.js";
+import { drawTracks } from "./trackpaint.js";
 
 const WORDS_MS = 250;
 const MIRROR_MS = 1000;
@@ -18,7 +19,7 @@ const CALM_MS = 1000;
 export class Renderer {
   /** `words(now)` writes what is text (header, panel, toolbar); `drawn()` is called when a frame is on screen. */
   constructor(page, theme, { actions, words, drawn, roundStrip }) {
-    Object.assign(this, { page, theme, words, drawn, roundStrip, bars: [], grid: [] });
+    Object.assign(this, { page, theme, words, drawn, roundStrip, bars: [], grid: [], tracks: new Map() });
     Object.assign(this, { dirty: true, over: false, touched: 0, wordsAt: -Infinity, mirrorAt: -Infinity, movedAt: -Infinity, chartsAt: -Infinity, tableAt: -Infinity });
     const { elements } = page;
     this.strip = new Strip(elements.strip);
@@ -107,8 +108,8 @@ export class Renderer {
     const { store, view, ui, layout, viewport } = page;
     const scene = { view, layout, theme, phases: store.phases, selected: ui.selection, grid: this.grid, ...viewport };
     this.bars = this.strip.draw(scene);
-    this.heads.draw({ layout, store, ui, round: page.round(), ...viewport });
     this.#overlay(now);
+    this.heads.draw({ layout, store, ui, round: page.round(), tracks: this.tracks, ...viewport });
     // Charts of very many series wait until the view rests, and follow it once a second.
     const late = this.charts.heavy && (time - this.touched < REST_MS || time - this.chartsAt < CALM_MS);
     if (late) return;
@@ -120,6 +121,7 @@ export class Renderer {
   #hover(now) {
     const { store, view, ui } = this.page;
     this.#overlay(now);
+    if (ui.show === "lanes" && this.tracks.size) this.heads.draw({ layout: this.page.layout, store, ui, round: this.page.round(), tracks: this.tracks, ...this.page.viewport });
     if (ui.show === "lanes" && !this.charts.heavy) this.charts.draw({ store, view, theme: this.theme, grid: this.grid, now, cursor: ui.cursor });
   }
 
@@ -129,7 +131,9 @@ export class Renderer {
     if (ui.show !== "lanes") return;
     const { hover, selection: selected, mark, cursor, area } = ui;
     const gaps = gapsInSight(layout, view, viewport);
+    const tracks = [...rowsInSight(layout, viewport)].filter((row) => row.kind === "track");
     this.overlay.draw({ view, theme: this.theme, store, bars: this.bars, gaps, hover, selected, now, mark, cursor, area, ...viewport });
+    this.tracks = drawTracks(this.overlay.context, tracks, { store, view, theme: this.theme, cursor, ...viewport });
   }
 
   #mirror(time) {

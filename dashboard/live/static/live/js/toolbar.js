@@ -3,6 +3,7 @@
 import { el, fill, say, swatch } from "./dom.js";
 import { KINDS } from "./frames.js";
 import { plural } from "./format.js";
+import { choices, titleOf } from "./tracks.js";
 import { extentText, parseExtent } from "./view.js";
 
 const EXTENTS = [
@@ -26,25 +27,39 @@ export class Toolbar {
       const select = el("select", { class: "button", "aria-label": name, change: () => actions.choose(name, select.value) }, options(CHOICES[name]));
       return [name, select];
     }));
+    this.reading = el("select", { class: "button reading", "aria-label": "Reading under the lanes", title: "A reading under the lanes (U)", change: () => actions.choose("track", this.reading.value) });
     this.table = el("button", { type: "button", class: "button", title: "T", click: () => actions.cycle("show") }, "Table");
     this.filter = el("input", { type: "search", class: "filter", placeholder: "Filter /", "aria-label": "Filter lanes", maxlength: 128, input: () => actions.choose("filter", this.filter.value) });
     this.legend = el("div", { class: "legend" });
     const help = el("button", { type: "button", class: "button icon", title: "Keys (?)", "aria-label": "Keys", click: () => actions.help() }, "?");
-    fill(toolbar, this.follow, this.extent, ...Object.values(this.choices), this.table, help, this.legend);
+    fill(toolbar, this.follow, this.extent, ...Object.values(this.choices), this.reading, this.table, help, this.legend);
     fill(gutter, this.filter);
   }
 
-  draw({ view, ui, fresh, running, phases }) {
+  draw({ view, ui, fresh, running, phases, samples }) {
     const text = view.follow ? (running ? "Following" : "At its end") : fresh ? `Follow · ${plural(fresh, "new round")}` : "Follow";
     say(this.follow, text);
     this.follow.setAttribute("aria-pressed", String(view.follow));
     this.#extent(view);
+    this.#readings(samples, ui.track);
     for (const [name, select] of Object.entries(this.choices)) if (select.value !== ui[name]) select.value = ui[name];
     this.table.setAttribute("aria-pressed", String(ui.show === "table"));
     if (this.filter.value !== ui.filter) this.filter.value = ui.filter;
     const kinds = KINDS.filter((kind) => phases.some((phase) => phase?.kind === kind));
     if (this.kinds !== kinds.join()) fill(this.legend, kinds.map((kind) => el("span", {}, swatch(kind), kind)));
     this.kinds = kinds.join();
+  }
+
+  /** What of the samples can be drawn; what a link asks for is kept, even where this run has none of it. */
+  #readings(samples, chosen) {
+    if (this.offered !== samples.described) {
+      this.offered = samples.described;
+      const offered = choices(samples);
+      if (chosen && !offered.some(([metric]) => metric === chosen)) offered.push([chosen, titleOf({ metric: chosen })]);
+      fill(this.reading, options([["", "Reading: none"], ...offered]));
+    }
+    this.reading.hidden = this.reading.length < 2;
+    if (this.reading.value !== chosen) this.reading.value = chosen;
   }
 
   /** A window that none of the offered ones is, as after zooming, gets an entry of its own. */

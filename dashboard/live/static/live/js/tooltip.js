@@ -1,8 +1,9 @@
 // The card beside the pointer: every detail of a phase, and what the server adds to it after a moment.
 
-import { attributes, endedAgo, lines, locate, moreLines, title } from "./detail.js";
+import { AGAIN_MS, attributes, endedAgo, lines, locate, moreLines, title } from "./detail.js";
 import { el, fill } from "./dom.js";
 import { isolated } from "./format.js";
+import { readingRows } from "./readings.js";
 
 const DWELL_MS = 150;
 const AWAY = 14;
@@ -33,6 +34,7 @@ export class Tooltip {
     const facts = this.key === null || this.element.hidden ? null : locate(store, this.at);
     if (!facts) return;
     this.now = now;
+    if (performance.now() - this.asked > AGAIN_MS && this.more && !this.more.readings?.settled) this.#ask(store, facts, this.key);
     this.#write(store, facts, now);
     this.#place(this.point);
   }
@@ -56,11 +58,13 @@ export class Tooltip {
     if (ended) shown.push(el("div", {}, ended));
     if (facts.finding) shown.push(el("div", { class: "tip-finding" }, facts.finding.observed));
     shown.push(...moreLines(this.more).map((line) => el("div", {}, line)));
+    for (const [label, text, tone] of readingRows(this.more?.readings)) shown.push(el("div", { class: "tip-reading", "data-tone": tone }, el("span", {}, label), text));
     for (const [name, text] of attributes(this.more?.attrs)) shown.push(el("div", { class: "tip-attr" }, `${isolated(name)}: ${text}`));
     fill(this.element, ...shown);
   }
 
   async #ask(store, facts, key) {
+    this.asked = performance.now();
     const more = await this.details.of(facts);
     if (this.key !== key || !more) return;
     this.more = more;

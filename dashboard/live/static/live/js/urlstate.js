@@ -10,7 +10,7 @@ const CHOICES = {
 };
 
 export function defaults() {
-  return { group: "machine", sort: "name", rows: "auto", show: "lanes", filter: "", pins: [], round: null, selection: null, mark: null, window: null, extent: null };
+  return { group: "machine", sort: "name", rows: "auto", show: "lanes", track: "", filter: "", pins: [], round: null, selection: null, mark: null, window: null, extent: null };
 }
 
 const time = (text) => (/^-?\d{1,19}$/.test(text ?? "") ? BigInt(text) : null);
@@ -21,6 +21,7 @@ export function parse(search) {
   const state = defaults();
   for (const [name, allowed] of Object.entries(CHOICES)) if (allowed.includes(query.get(name))) state[name] = query.get(name);
   state.filter = query.get("q") ?? "";
+  state.track = (query.get("track") ?? "").slice(0, 128);
   state.pins = query.getAll("pin").slice(0, 64);
   state.extent = parseExtent(query.get("follow"));
   const [from, to] = [time(query.get("from")), time(query.get("to"))];
@@ -37,6 +38,7 @@ export function format(state) {
   const query = new URLSearchParams();
   for (const [name, allowed] of Object.entries(CHOICES)) if (state[name] !== allowed[0]) query.set(name, state[name]);
   if (state.filter) query.set("q", state.filter);
+  if (state.track) query.set("track", state.track);
   for (const pin of state.pins) query.append("pin", pin);
   if (state.window) {
     query.set("from", state.window.from);
