@@ -14,7 +14,7 @@ from ingest.api.answers import send_answer, send_fault
 from ingest.api.auth import TokenInfo
 from ingest.api.gate import MOST_READING, Gate
 from ingest.api.lookups import Lookups
-from ingest.api.outage import DOWN, Outage
+from ingest.api.outage import DOWN, LOOK_EVERY_S, Outage
 from ingest.api.reading import Body, GoneError
 from ingest.api.tellers import Tellers
 from ingest.api.waiting import MAX_WAITING, Ticket
@@ -23,8 +23,6 @@ from ingest.store.arrivals import Fault
 from ingest.store.telemetry import Outcome
 from roundwatch import wire
 
-# How often who waits for a commit looks whether the database still speaks.
-_LOOK_EVERY_S = 0.5
 # Whoever is sent away and comes back at once waits this long for the answer: its loop shall not keep the server busy.
 _HELD_BACK_S = 0.25
 
@@ -125,7 +123,7 @@ async def _outcome(ticket: Ticket, body: Body, outage: Outage) -> Outcome:
     leaving = asyncio.ensure_future(body.left())
     either: tuple[asyncio.Future[Any], ...] = (waiting, leaving)
     try:
-        while not (await asyncio.wait(either, timeout=_LOOK_EVERY_S, return_when=asyncio.FIRST_COMPLETED))[0]:
+        while not (await asyncio.wait(either, timeout=LOOK_EVERY_S, return_when=asyncio.FIRST_COMPLETED))[0]:
             if outage.silent:
                 raise DOWN
         if waiting.done():

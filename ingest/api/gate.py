@@ -5,12 +5,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from uuid import UUID
 
-from ingest.store.arrivals import Fault
+from ingest.api.room import BUSY, TOO_MANY, half
 
 MOST_READING = 2048
 MOST_READING_BYTES = 64 << 20
-_BUSY = Fault(503, "busy", "The server is busy; try again in a second.")
-_TOO_MANY = Fault(429, "too_many", "Too many requests of this team are on their way; try again in a second.")
 
 
 class Gate:
@@ -50,9 +48,9 @@ class Gate:
 
     def _require_room(self, team_id: UUID, used: Counter[UUID], more: int, most: int) -> None:
         if used.total() + more > most:
-            raise _BUSY
-        if used[team_id] + more > max(most // 2, 1):
-            raise _TOO_MANY
+            raise BUSY
+        if used[team_id] + more > half(most):
+            raise TOO_MANY
 
 
 def _give_back(used: Counter[UUID], team_id: UUID, amount: int) -> None:

@@ -7,11 +7,10 @@ from django.db import DatabaseError, connection
 
 from ingest.api import auth
 from ingest.api.auth import TokenInfo
-from ingest.api.outage import DOWN, Outage
+from ingest.api.outage import DOWN, LOOK_EVERY_S, Outage
 from ingest.store.arrivals import Fault
 
 _MOST_WAITING = 64
-_LOOK_EVERY_S = 0.5
 _BUSY = Fault(503, "busy", "Too many tokens are being looked up; try again in a second.")
 
 
@@ -46,7 +45,7 @@ class Lookups:
 
     async def _wait_for(self, digest: bytes, task: asyncio.Task[TokenInfo | None]) -> TokenInfo | None:
         # Neither who leaves nor who gives up takes the answer away from the others.
-        while not (await asyncio.wait([task], timeout=_LOOK_EVERY_S))[0]:
+        while not (await asyncio.wait([task], timeout=LOOK_EVERY_S))[0]:
             if self._outage.silent:
                 return _last_found(digest, DOWN)
         return task.result()

@@ -11,6 +11,8 @@ from ingest.store.arrivals import Fault
 _PAUSE_S = 1.0
 # How long it may think: a server that is stopped, or whose disk hangs, refuses nothing and answers nothing.
 _PATIENCE_S = 5.0
+# How often who waits for an answer looks whether the database still speaks.
+LOOK_EVERY_S = 0.5
 DOWN = Fault(503, "database", "The database does not answer; try again in a second.")
 
 

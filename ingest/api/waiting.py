@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from ingest.api.debts import Debts
+from ingest.api.room import BUSY, TOO_MANY, half
 from ingest.api.shares import Shares
 from ingest.store.arrivals import Fault
 from ingest.store.telemetry import Outcome
@@ -21,8 +22,6 @@ _MAX_TOGETHER_BYTES = 1 << 20
 # then wait for one another, by what they took at worst.
 _MOST_ALONE_S = 0.2
 _MOST_MIXED_S = 0.05
-BUSY = Fault(503, "busy", "The server is busy; try again in a second.")
-_TOO_MANY = Fault(429, "too_many", "Too many requests of this team wait; try again in a second.")
 
 
 @dataclass(slots=True, eq=False)
@@ -77,10 +76,10 @@ class Waiting:
         size = len(ticket.body)
         if not self._room(size) and not self._displace(ticket.team_id, size):
             raise BUSY
-        queue = self._queues.get(ticket.team_id, ())
-        if len(queue) >= max(self._most // 2, 1) or self._bytes[ticket.team_id] + size > self._most_bytes // 2:
-            raise _TOO_MANY
-        if not queue:
+        queued = len(self._queues.get(ticket.team_id, ()))
+        if queued >= half(self._most) or self._bytes[ticket.team_id] + size > half(self._most_bytes):
+            raise TOO_MANY
+        if not queued:
             self._queues[ticket.team_id] = deque()
             self._shares.join(ticket.team_id)
         self._queues[ticket.team_id].append(ticket)
@@ -132,16 +131,28 @@ class Waiting:
         self._shares.charge(ticket.team_id, -ticket.charged_s)
         return False
 
-    def _room(self, size: int) -> bool:
-        return len(self) < self._most and self._bytes.total() + size <= self._most_bytes
+    def _room(self, size: int, fewer: int = 0) -> bool:
+        return len(self) - fewer < self._most and self._bytes.total() + size <= self._most_bytes
 
     def _displace(self, team_id: UUID, size: int) -> bool:
-        """Send the newest away of whoever fills more of the queue than the newcomer would, until there is room."""
-        while not self._room(size):
-            fullest = max(self._queues, key=self._filled, default=None)
-            if fullest is None or self._filled(fullest) <= self._filled(team_id, 1, size):
+        """Send the newest away of whoever fills more of the queue than the newcomer would, until there is room.
+
+        Nobody, where that would make none.
+        """
+        leaving: Counter[UUID] = Counter()
+        freed: Counter[UUID] = Counter()
+
+        def filled(each: UUID) -> float:
+            return self._filled(each, -leaving[each], -freed[each])
+
+        while not self._room(size - freed.total(), leaving.total()):
+            fullest = max(self._queues, key=filled, default=None)
+            if fullest is None or filled(fullest) <= self._filled(team_id, 1, size):
                 return False
-            self._pop(fullest, newest=True).refuse(_TOO_MANY)
+            leaving[fullest] += 1
+            freed[fullest] += len(self._queues[fullest][-leaving[fullest]].body)
+        for each in leaving.elements():
+            self._pop(each, newest=True).refuse(TOO_MANY)
         return True
 
     def _filled(self, team_id: UUID, more: int = 0, more_bytes: int = 0) -> float:

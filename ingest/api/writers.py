@@ -1,18 +1,22 @@
 """A bounded queue in front of the store: a few threads take what waits, several requests to a transaction."""
 
+import contextlib
 import logging
+import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from uuid import UUID
 
-from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db import connection
 
 from ingest.api.decode import job
+from ingest.api.failures import FAILED, UNANSWERED, fault_of
 from ingest.api.outage import DOWN, Outage
+from ingest.api.room import BUSY
 from ingest.api.tellers import Tellers
-from ingest.api.waiting import BUSY, MAX_WAITING, Ticket, Waiting
+from ingest.api.waiting import MAX_WAITING, Ticket, Waiting
 from ingest.store import telemetry
 from ingest.store.arrivals import Fault, Job
 from ingest.store.telemetry import Outcome
@@ -120,37 +124,40 @@ class Writers:
 
     def _store_all(self, readable: Sequence[tuple[Ticket, Job]]) -> None:
         """Write together, or else one by one, so that one that cannot be stored fails alone."""
-        if not self._outage.lasts and self._store(readable, final=False):
-            return
+        if not self._outage.lasts:
+            error = self._store(readable)
+            if error is None:
+                return
+            if len(readable) == 1 and not isinstance(error, UNANSWERED):  # tried again, it would fail again
+                self._refuse(readable[0][0], error)
+                return
         for each in readable:
             if self._outage.lasts:
                 each[0].outcome.set_result(Outcome(fault=DOWN))
-            else:
-                self._store([each], final=True)
+            elif error := self._store([each]):
+                self._refuse(each[0], error)
 
-    def _store(self, readable: Sequence[tuple[Ticket, Job]], *, final: bool) -> bool:
-        """Write together; returns False, unless `final`, when the database refused and each is to be tried alone."""
-        began = time.monotonic()
+    def _store(self, readable: Sequence[tuple[Ticket, Job]]) -> Exception | None:
+        """Write together and answer all; or none, and return why it cannot be done."""
         try:
-            with self._outage.asking():
+            with _shared_out(readable), self._outage.asking():
                 written = telemetry.write([work for _, work in readable])
         except Exception as error:  # noqa: BLE001 - a writer must outlive whatever it is given
             # The connection may be what is broken; the next try gets another.
             connection.close()
-            if final:
-                fault = _fault_of(error)
-                if fault is DOWN:
-                    self._outage.begin()
-                elif fault.status in {413, 422}:
-                    readable[0][0].wasted_s = readable[0][0].spent_s
-                readable[0][0].outcome.set_result(Outcome(fault=fault))
-            return final
-        finally:
-            _share_out(time.monotonic() - began, readable)
+            return error
         for (ticket, _), outcome in zip(readable, written.outcomes, strict=True):
             ticket.outcome.set_result(outcome)
         self._tellers.tell(written.news)
-        return True
+        return None
+
+    def _refuse(self, ticket: Ticket, error: Exception) -> None:
+        fault = fault_of(error)
+        if fault is DOWN:
+            self._outage.begin()
+        elif fault.status in {413, 422}:
+            ticket.wasted_s = ticket.spent_s
+        ticket.outcome.set_result(Outcome(fault=fault))
 
 
 def _read(ticket: Ticket) -> Job | None:
@@ -160,9 +167,10 @@ def _read(ticket: Ticket) -> Job | None:
         work = job(ticket.team_id, ticket.body, ticket.encoding, ticket.arrived_ns)
     except Fault as fault:
         ticket.outcome.set_result(Outcome(fault=fault))
-    except Exception:  # noqa: BLE001 - whatever a hostile body has found, its neighbours are written
+    except Exception:  # noqa: BLE001 - whatever a body has found, its neighbours are written
         _log.exception("A request could not be read.")
-        ticket.outcome.set_result(Outcome(fault=Fault(422, "unreadable", "The request cannot be read.")))
+        ticket.outcome.set_result(Outcome(fault=FAILED))
+        excused = math.inf  # its sender owes nothing for a fault of ours
     else:
         excused = _excused(work)
         return work
@@ -178,20 +186,13 @@ def _excused(work: Job) -> float:
     return _FREE_S + _BATCH_S * len(work.arrivals) + _RECORD_S * records
 
 
-def _share_out(seconds: float, written: Sequence[tuple[Ticket, Job]]) -> None:
-    """Divide what a transaction took among its requests, by their size."""
-    total = sum(work.size + 1 for _, work in written)
-    for ticket, work in written:
-        ticket.spent_s += seconds * (work.size + 1) / total
-
-
-def _fault_of(error: Exception) -> Fault:
-    if isinstance(error, Fault):  # the store's own: too many new runs
-        return error
-    if isinstance(error, OperationalError | InterfaceError):
-        _log.warning("The database does not answer: %s", error)
-        return DOWN
-    _log.error("A request could not be stored.", exc_info=error)
-    if isinstance(error, DatabaseError):
-        return Fault(422, "unstorable", "The database refuses what the request holds.")
-    return Fault(503, "failed", "The server could not store the request; try again in a second.")
+@contextlib.contextmanager
+def _shared_out(written: Sequence[tuple[Ticket, Job]]) -> Iterator[None]:
+    """Divide what a transaction takes among its requests, by their size, whichever way it ends."""
+    began, total = time.monotonic(), sum(work.size + 1 for _, work in written)
+    try:
+        yield
+    finally:
+        seconds = time.monotonic() - began
+        for ticket, work in written:
+            ticket.spent_s += seconds * (work.size + 1) / total

@@ -1,19 +1,25 @@
 """Requests that wait together are written together, and one that cannot be written fails alone."""
 
+import gzip
 import threading
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from django.db import OperationalError, connection
 
 from ingest.api import writers
+from ingest.api.decode import job
 from ingest.api.outage import Outage
 from ingest.api.tellers import Tellers
 from ingest.api.waiting import Ticket
 from ingest.api.writers import Writers
 from ingest.models import Run
 from ingest.store import telemetry
+from ingest.store.arrivals import Job
 from roundwatch import wire
 from tests.cast import Cast
 from tests.ingest.api.hostile import with_more
@@ -28,7 +34,7 @@ def transactions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
     write = telemetry.write
 
-    def counted(jobs: list[telemetry.Job]) -> telemetry.Written:
+    def counted(jobs: list[Job]) -> telemetry.Written:
         sizes.append(len(jobs))
         return write(jobs)
 
@@ -55,6 +61,22 @@ def written(tickets: list[Ticket]) -> list[int]:
     return [outcome.fault.status if outcome.fault else 200 for outcome in outcomes]
 
 
+@contextmanager
+def runs_refused(condition: str, after_s: float = 0.0) -> Iterator[None]:
+    """Within it Postgres refuses new runs with a condition of its own, after so many seconds."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger AS"
+            f" $$ BEGIN PERFORM pg_sleep({after_s}); RAISE {condition}; END $$ LANGUAGE plpgsql"
+        )
+        cursor.execute("CREATE TRIGGER refused BEFORE INSERT ON ingest_run FOR EACH ROW EXECUTE FUNCTION refuse()")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP FUNCTION refuse CASCADE")
+
+
 def test_requests_that_wait_go_into_one_transaction(cast: Cast, transactions: list[int]) -> None:
     assert written([ticket(cast.team.id, f"run-{place}") for place in range(10)]) == [200] * 10
     assert transactions == [10]
@@ -74,6 +96,16 @@ def test_one_that_the_database_refuses_does_not_fail_those_beside_it(cast: Cast,
     assert set(Run.objects.values_list("key", flat=True)) == {"a", "b"}
 
 
+def test_one_that_the_database_refuses_is_tried_once_where_it_is_alone_and_all_it_took_is_owed(
+    cast: Cast, transactions: list[int]
+) -> None:
+    began = time.monotonic()
+    with runs_refused("check_violation", after_s=0.2):
+        assert written([poison := ticket(cast.team.id, "poison")]) == [422]
+    assert transactions == [1]
+    assert 0.2 <= poison.wasted_s <= time.monotonic() - began
+
+
 def test_one_that_begins_too_many_runs_does_not_fail_those_beside_it(cast: Cast, transactions: list[int]) -> None:
     beats = [Recorder(run=f"flood-{place}", began_ns=time.time_ns()).batch() for place in range(65)]
     flood = Ticket(cast.team.id, wire.encode(request(*beats)), "gzip", time.time_ns())
@@ -86,6 +118,27 @@ def test_one_that_cannot_be_read_does_not_fail_those_beside_it(cast: Cast, trans
     broken = Ticket(cast.team.id, b"no gzip", "gzip", time.time_ns())
     assert written([ticket(cast.team.id, "a"), broken, ticket(cast.team.id, "b")]) == [200, 422, 200]
     assert transactions == [2]
+
+
+def test_what_fails_by_a_fault_of_ours_is_to_be_sent_again_and_is_not_owed(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch, transactions: list[int]
+) -> None:
+    def short_of_memory(team_id: uuid.UUID, body: bytes, *others: Any) -> Job:
+        if b"dear" in gzip.decompress(body):
+            raise MemoryError
+        return job(team_id, body, *others)
+
+    monkeypatch.setattr(writers, "job", short_of_memory)
+    dear = ticket(cast.team.id, "dear")
+    assert written([ticket(cast.team.id, "a"), dear, ticket(cast.team.id, "b")]) == [200, 503, 200]
+    assert transactions == [2]
+    assert dear.wasted_s == 0
+
+
+def test_a_database_that_may_only_be_read_refuses_nothing_for_good(cast: Cast) -> None:
+    with runs_refused("read_only_sql_transaction"):
+        assert written([ticket(cast.team.id, "a"), ticket(cast.team.id, "b")]) == [503, 503]
+    assert written([ticket(cast.team.id, "a")]) == [200]
 
 
 def test_one_whose_sender_left_is_not_written(cast: Cast, transactions: list[int]) -> None:
@@ -105,7 +158,7 @@ def test_one_whose_sender_left_is_not_written(cast: Cast, transactions: list[int
 def test_one_team_leaves_a_writer_to_the_others(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     write, let_go, begun = telemetry.write, threading.Event(), threading.Semaphore(0)
 
-    def held_up(jobs: list[telemetry.Job]) -> telemetry.Written:
+    def held_up(jobs: list[Job]) -> telemetry.Written:
         if jobs[0].team_id == cast.team.id:
             begun.release()
             assert let_go.wait(timeout=20)
@@ -150,7 +203,7 @@ def test_a_database_that_does_not_answer_says_503_to_all_and_is_not_asked_for_ea
 ) -> None:
     asked: list[int] = []
 
-    def down(jobs: list[telemetry.Job]) -> telemetry.Written:
+    def down(jobs: list[Job]) -> telemetry.Written:
         asked.append(len(jobs))
         raise OperationalError("the server closed the connection")
 
@@ -158,6 +211,9 @@ def test_a_database_that_does_not_answer_says_503_to_all_and_is_not_asked_for_ea
     monkeypatch.setattr(telemetry, "write", down)
     assert written(tickets) == [503] * 5
     assert asked == [5, 1]
+    asked.clear()
+    assert written([ticket(cast.team.id, "run")]) == [503]
+    assert asked == [1, 1]
 
 
 def test_reading_in_vain_is_owed_and_reading_records_is_not(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
