@@ -12,7 +12,6 @@ from ingest.api.tables import require_tables
 from ingest.store.arrivals import Arrival, Fault, Job, Loss, Refused, Turn, Who
 from roundwatch import wire
 
-_MAX_OPEN = 1_000
 _MAX_STREAM_CHARS = 64  # of a refused batch's stream, as its result repeats it
 _MAX_OFFSET_NS = LIMIT
 _LOSSES = ("sample", "phase", "event", "lifecycle", "any")
@@ -45,30 +44,22 @@ def _arrival(batch: wire.Batch, uid: UUID, owner: Who, now_ns: int, field: str) 
     phases, events, rounds = records.phases(exam), records.events(exam), records.rounds(exam)
     samples, series = records.samples(exam)
     turns = [turn for record in batch.lifecycle if (turn := _turn(exam, record))]
-    opens = [] if owner.host_stream else [phase for each in batch.open[:_MAX_OPEN] if (phase := _open(exam, each))]
+    opens = [] if owner.host_stream else [phase for each in batch.open[: wire.MAX_OPEN] if (phase := _open(exam, each))]
     return Arrival(
-        stream=uid,
-        who=owner,
-        first=batch.first,
-        count=batch.count,
+        stream=uid, who=owner, first=batch.first, count=batch.count,
         highest=max(batch.highest, batch.first + batch.count - 1),
-        offset_ns=batch.offset_ns,
-        error_ns=batch.error_ns,
+        offset_ns=batch.offset_ns, error_ns=batch.error_ns, alive=batch.alive,
         open_at_ns=exam.sound_time(batch.open_at_ns) or now_ns,
-        alive=batch.alive,
         names=list(exam.names),
         speaks_for=list(exam.speaks_for),
         series=series,
         attrs=exam.attrs,
-        phases=phases,
-        events=events,
-        samples=samples,
-        rounds=rounds,
+        phases=phases, events=events, samples=samples, rounds=rounds,
         turns=sorted(turns, key=lambda turn: turn.number),
         losses=[_loss(exam, drop) for drop in batch.drops],
         opens=opens,
         rejects=exam.rejects,
-    )
+    )  # fmt: skip
 
 
 def _require_shape(batch: wire.Batch, field: str) -> Numbers:

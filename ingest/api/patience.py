@@ -1,17 +1,15 @@
 """The patient reader: for bodies that the strict one refuses as a whole though one record or field is at fault."""
 
 import json
-import sys
 from typing import Any
 
 import msgspec
 
-from ingest.api.texts import finite
+from ingest.api.texts import LARGEST, finite
 from ingest.api.weight import MOST_PATIENT, require_weight
 from ingest.store.arrivals import Fault
 from roundwatch import wire
 
-_LARGEST = int(sys.float_info.max)
 # Python reads no more than 4,300 digits of a number; what no float reaches is out of every range all the same.
 _MOST_DIGITS = 400
 _BEYOND: int = 10**_MOST_DIGITS
@@ -56,7 +54,7 @@ def _mend(batch: Any) -> None:
 
 
 def _beyond_floats(value: Any) -> bool:
-    return isinstance(value, int) and abs(value) > _LARGEST
+    return isinstance(value, int) and abs(value) > LARGEST
 
 
 def _finite(request: wire.Request) -> wire.Request:

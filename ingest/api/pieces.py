@@ -14,14 +14,11 @@ LARGEST_PIECE = 256 << 10
 _MOST_ENTRIES = wire.MAX_RECORDS + 1_000
 
 
-class _Envelope(msgspec.Struct):
+@dataclass(slots=True, kw_only=True)
+class _Envelope(wire.Request):
     """A request whose batches are not decoded yet."""
 
-    version: int = wire.VERSION
-    t1_ns: int = 0
-    wall_ns: int = 0
-    machine: str = ""
-    batches: list[msgspec.Raw] = []
+    batches: list[msgspec.Raw] = field(default_factory=list)  # type: ignore[assignment]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,16 +46,11 @@ _entry: dict[str, msgspec.json.Decoder[Any]] = {
 
 def decode_in_pieces(text: bytes) -> wire.Request:
     """The request. Raises msgspec.DecodeError, and Fault 413 for more batches or entries than a request may have."""
-    head = _envelope.decode(text)
-    if len(head.batches) > wire.MAX_WORKERS:
+    request = _envelope.decode(text)
+    if len(request.batches) > wire.MAX_WORKERS:
         raise Fault(413, "too_many", f"A request may have {wire.MAX_WORKERS} batches.", "batches")
-    return wire.Request(
-        version=head.version,
-        t1_ns=head.t1_ns,
-        wall_ns=head.wall_ns,
-        machine=head.machine,
-        batches=[_batch(raw, f"batches[{index}]") for index, raw in enumerate(head.batches)],
-    )
+    request.batches = [_batch(raw, f"batches[{index}]") for index, raw in enumerate(request.batches)]  # type: ignore[misc]
+    return request
 
 
 def _batch(raw: msgspec.Raw, place: str) -> wire.Batch:

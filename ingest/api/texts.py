@@ -9,7 +9,8 @@ import msgspec
 
 from roundwatch import wire
 
-_LARGEST = int(sys.float_info.max)
+# The largest whole number that a float reaches.
+LARGEST = int(sys.float_info.max)
 
 
 def json_text(value: Any, limit: int) -> tuple[bytes | None, str | None]:
@@ -30,7 +31,7 @@ def finite(value: Any) -> Any:
     """The value with the texts nan, inf and -inf for the numbers that no float is, and JSON often has no form for."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
-    if isinstance(value, int) and abs(value) > _LARGEST:
+    if isinstance(value, int) and abs(value) > LARGEST:
         return "inf" if value > 0 else "-inf"
     if isinstance(value, dict):
         return {key: finite(part) for key, part in value.items()}

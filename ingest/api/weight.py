@@ -17,7 +17,7 @@ def objects_in(text: bytes) -> int:
 
 
 def values_in(text: bytes) -> int:
-    """No fewer than the JSON values of the text, less one for each object and list that holds a single one."""
+    """No fewer than the JSON values of the text but the outermost: a list or object has as many marks as it holds."""
     return text.count(b",") + text.count(b"[") + objects_in(text)
 
 

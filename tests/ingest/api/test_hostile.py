@@ -5,7 +5,7 @@ import json
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import httpx
@@ -197,8 +197,12 @@ def test_a_number_of_more_digits_than_python_reads_is_kept_as_infinity_among_att
 
 
 def test_a_large_body_is_read_as_a_small_one_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = json.dumps(asdict(request(*map(_batch_of, range(4))))).encode()
+    monkeypatch.setattr(wire, "VERSION", 9)
+    sent = wire.Request(version=7, t1_ns=5, wall_ns=6, machine="m", batches=list(map(_batch_of, range(4))))
+    assert not [each.name for each in fields(sent) if getattr(sent, each.name) == getattr(wire.Request(), each.name)]
+    text = json.dumps(asdict(sent)).encode()
     whole = asdict(decode(text))
+    assert whole == asdict(sent)
     monkeypatch.setattr("ingest.api.body.LARGEST_PIECE", 1)
     assert asdict(decode(text)) == whole
     monkeypatch.setattr(pieces, "LARGEST_PIECE", 1)
