@@ -10,19 +10,18 @@ from django.db import connection
 
 from ingest.models import Run
 from ingest.store import arrays
+from ingest.store.ahead import MOST_AHEAD
 
 _HEARD_EVERY = dt.timedelta(seconds=1)
 _DUE = """
 SELECT id FROM ingest_run
 WHERE id = ANY(%s::uuid[]) AND (heard_at < %s OR last_day < %s OR heard_at > %s)
 """
-# Transactions may commit in another order than they began in; further ahead than that was a clock set back since.
 _HEARD = """
 UPDATE ingest_run SET heard_at = CASE WHEN heard_at > %(ahead)s THEN %(now)s ELSE greatest(heard_at, %(now)s) END,
                       last_day = greatest(last_day, %(day)s)
 WHERE id = ANY(%(ids)s)
 """
-_AHEAD = dt.timedelta(minutes=1)
 _CONDITIONS = """
 INSERT INTO ingest_conditions (stream_id, facts) SELECT * FROM unnest(%s::bigint[], %s::jsonb[])
 ON CONFLICT (stream_id) DO UPDATE SET facts = excluded.facts
@@ -32,7 +31,7 @@ ON CONFLICT (stream_id) DO UPDATE SET facts = excluded.facts
 def due(run_ids: Iterable[UUID], now: dt.datetime) -> set[UUID]:
     """Those whose row does not yet say that they were heard of in this second and on this day."""
     with connection.cursor() as cursor:
-        cursor.execute(_DUE, [arrays.texts(map(str, run_ids)), now - _HEARD_EVERY, now.date(), now + _AHEAD])
+        cursor.execute(_DUE, [arrays.texts(map(str, run_ids)), now - _HEARD_EVERY, now.date(), now + MOST_AHEAD])
         return {run_id for (run_id,) in cursor.fetchall()}
 
 
@@ -50,12 +49,13 @@ def heard(run_ids: Iterable[UUID], now: dt.datetime) -> None:
     ids = list(run_ids)
     if ids:
         with connection.cursor() as cursor:
-            cursor.execute(_HEARD, {"now": now, "ahead": now + _AHEAD, "day": now.date(), "ids": ids})
+            cursor.execute(_HEARD, {"now": now, "ahead": now + MOST_AHEAD, "day": now.date(), "ids": ids})
 
 
 def keep_conditions(words: Mapping[int, Mapping[str, Any]]) -> None:
-    """Keep the conditions that attempts (Stream.id) said at their begin, each attempt's own."""
-    said = {stream: word["conditions"] for stream, word in words.items() if word.get("conditions")}
+    """Keep the conditions that attempts (Stream.id) said at their begin, each attempt's own, and what else it said."""
+    all_said = {stream: word.get("attempt", {}) | word.get("conditions", {}) for stream, word in words.items()}
+    said = {stream: facts for stream, facts in all_said.items() if facts}
     if said:
         with connection.cursor() as cursor:
             cursor.execute(_CONDITIONS, [list(said), [json.dumps(facts) for facts in said.values()]])

@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -15,7 +16,7 @@ from ingest.store import arrays
 
 STALE_AFTER = dt.timedelta(seconds=10)
 LOST_AFTER = dt.timedelta(seconds=15)
-# How much older than now a worker's last_seen may be before a batch moves it: less often costs fewer rows.
+# How far from now, on either side, a worker's last_seen may be before a batch moves it: less often costs fewer rows.
 _SEEN_EVERY = dt.timedelta(milliseconds=500)
 _SILENT = "Nothing was heard for 15 s."
 
@@ -46,6 +47,8 @@ class Change:
     worker_ids: tuple[int, ...]
 
 
+# id, state, reason, last_seen, clock_offset_ns, clock_error_ns
+_Row: TypeAlias = tuple[int, str, str, dt.datetime, int, int | None]
 _LOCK_WORKERS = """
 SELECT w.id, w.run_id, w.state, w.last_seen, w.clock_offset_ns, w.spoken_by_id,
        (SELECT max(s.began_at) FROM ingest_stream s WHERE s.worker_id = w.id)
@@ -68,13 +71,8 @@ def hear(heard: Sequence[Heard], now: dt.datetime) -> list[Change]:
 
     The caller brings their runs up to them (`refresh_runs`) once it has locked all runs that it changes.
     """
-    by_stream = {item.stream_id: item for item in heard}
-    by_worker: dict[int, Heard] = {}
-    for item in heard:  # of two attempts heard together, the younger speaks
-        known = by_worker.get(item.worker_id)
-        if known is None or known.attempt_began_at <= item.attempt_began_at:
-            by_worker[item.worker_id] = item
-    rows: list[tuple[int, str, str, dt.datetime, int, int | None]] = []
+    by_stream, by_worker = {item.stream_id: item for item in heard}, _by_worker(heard)
+    rows: list[_Row] = []
     changed: dict[UUID, list[int]] = {}
     with connection.cursor() as cursor:
         cursor.execute(_LOCK_WORKERS, {"workers": arrays.numbers(by_worker), "streams": arrays.numbers(by_stream)})
@@ -89,11 +87,27 @@ def hear(heard: Sequence[Heard], now: dt.datetime) -> list[Change]:
                 continue
             heard_at = now if word.alive else last_seen
             rows.append((worker_id, str(turned), word.reason, heard_at, word.offset_ns, word.error_ns))
-        if rows:
-            ids, states, reasons, seen, offsets, errors = zip(*rows, strict=True)
-            columns = (arrays.numbers(ids), arrays.texts(states), arrays.texts(reasons), arrays.times(seen))
-            cursor.execute(_SAVE_WORKERS, [*columns, arrays.numbers(offsets), arrays.numbers(errors)])
+    _save_workers(rows)
     return [Change(run_id, tuple(workers)) for run_id, workers in changed.items()]
+
+
+def _by_worker(heard: Sequence[Heard]) -> dict[int, Heard]:
+    """Who speaks for each worker: of two attempts heard together, the younger."""
+    speaking: dict[int, Heard] = {}
+    for item in heard:
+        known = speaking.get(item.worker_id)
+        if known is None or known.attempt_began_at <= item.attempt_began_at:
+            speaking[item.worker_id] = item
+    return speaking
+
+
+def _save_workers(rows: Sequence[_Row]) -> None:
+    if not rows:
+        return
+    ids, states, reasons, seen, offsets, errors = zip(*rows, strict=True)
+    columns = (arrays.numbers(ids), arrays.texts(states), arrays.texts(reasons), arrays.times(seen))
+    with connection.cursor() as cursor:
+        cursor.execute(_SAVE_WORKERS, [*columns, arrays.numbers(offsets), arrays.numbers(errors)])
 
 
 def _next_state(state: str, heard: Heard) -> str:
@@ -132,7 +146,8 @@ def refresh_runs(run_ids: Iterable[UUID]) -> list[UUID]:
         return [run_id for (run_id,) in cursor.fetchall()]
 
 
-# What was seen in times to come was seen by a clock that has been set back since; its silence counts from now.
+# What was seen in times to come was seen by a clock that has been set back since; its silence counts from now. Seconds
+# ahead, and not `ahead.MOST_AHEAD`: for as long as that silence would be seen later.
 _SET_BACK = """
 UPDATE ingest_worker SET last_seen = %(now)s WHERE id IN (
     SELECT id FROM ingest_worker WHERE state IN ('running', 'stale') AND last_seen > %(ahead)s

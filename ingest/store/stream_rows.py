@@ -11,9 +11,8 @@ from django.db import connection
 from ingest.models import multiranges
 from ingest.models.multiranges import Range
 from ingest.store import arrays, ranges
+from ingest.store.ahead import MOST_AHEAD
 from ingest.store.arrivals import Arrival
-
-_AHEAD_NS = 60 * 10**9
 
 
 @dataclass(slots=True)
@@ -50,8 +49,7 @@ class StreamRow:
         number = arrival.first + arrival.count - 1
         if arrival.alive:
             self.heard_at = now
-        # What was seen in times to come was seen by a clock that has been set back since.
-        seen_ns = 0 if self.opens_at_ns > int(now.timestamp() * 1e9) + _AHEAD_NS else self.opens_at_ns
+        seen_ns = 0 if self.opens_at_ns > int((now + MOST_AHEAD).timestamp() * 1e9) else self.opens_at_ns
         if (number, arrival.open_at_ns) < (self.opens_number, seen_ns):
             return False
         self.opens_number, self.opens_at_ns = number, arrival.open_at_ns

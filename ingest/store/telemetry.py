@@ -78,16 +78,7 @@ def _store(resolved: Sequence[tuple[Outcome, Resolved]], now: dt.datetime) -> tu
         row = rows.get(each.stream.id)
         if row is None:
             raise VanishedError
-        if row.deleted:
-            outcome.results.append(wire.Result(stream=each.arrival.stream.hex, status="deleted"))
-            continue
-        if len(row.numbers) > _MOST_RANGES:
-            outcome.results.append(_refused(Refused(each.arrival.stream.hex, "The stream has too many holes.")))
-            continue
-        rejected = intake.take(each, row)
-        missing = ranges.holes(row.numbers, _MOST_HOLES)
-        result = wire.Result(stream=each.arrival.stream.hex, status="stored", missing=missing, rejected=rejected)
-        outcome.results.append(result)
+        outcome.results.append(_taken(intake, each, row))
     intake.save()
     # Statements whose results nobody waits for travel together: each answer that a thread waits for costs its turn.
     with connection.wrap_database_errors, connection.connection.pipeline():
@@ -98,6 +89,18 @@ def _store(resolved: Sequence[tuple[Outcome, Resolved]], now: dt.datetime) -> tu
         changed = _update_runs(intake, turned, now)
     changed |= _begin_runs(intake)
     return intake, intake.bulletin(touched, changes, changed)
+
+
+def _taken(intake: Intake, batch: Resolved, row: stream_rows.StreamRow) -> wire.Result:
+    """Take a batch in, where its stream still takes any."""
+    stream = batch.arrival.stream.hex
+    if row.deleted:
+        return wire.Result(stream=stream, status="deleted")
+    if len(row.numbers) > _MOST_RANGES:
+        return _refused(Refused(stream, "The stream has too many holes."))
+    rejected = intake.take(batch, row)
+    missing = ranges.holes(row.numbers, _MOST_HOLES)
+    return wire.Result(stream=stream, status="stored", missing=missing, rejected=rejected)
 
 
 def _refused(batch: Refused) -> wire.Result:
