@@ -6,6 +6,12 @@ import unicodedata
 # Marks of direction; those that a name leaves open would reach beyond any element around it.
 _TURNS = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _UNSEEN = {"Cc", "Cf", "Zs", "Zl", "Zp"}
+# Letters, symbols and marks without ink: what Unicode lets fonts ignore (Default_Ignorable_Code_Point, in
+# https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt) beyond those, and the empty Braille pattern.
+_INKLESS = re.compile(
+    r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    r"\U000e0000-\U000e0fff]"
+)
 
 
 def legible(name: str) -> str:
@@ -13,4 +19,5 @@ def legible(name: str) -> str:
     if not name:
         return name
     seen = _TURNS.sub("", name)
-    return seen if any(unicodedata.category(character) not in _UNSEEN for character in seen) else "(invisible)"
+    inked = _INKLESS.sub("", seen)
+    return seen if any(unicodedata.category(character) not in _UNSEEN for character in inked) else "(invisible)"
