@@ -177,4 +177,7 @@ test("a name turns nothing around it, and most are left as they are", () => {
   assert.equal(isolated("rank-0"), "rank-0");
   assert.equal(isolated("\u202egnol\u2069\u202e"), "\u2068gnol\u2069");
   assert.deepEqual(["a\u202eb", "\u200b\u200d", " ", "é", ""].map(legible), ["ab", "(invisible)", "(invisible)", "é", ""]);
+  for (const unseen of ["\u3164", "\u115f\u1160\uffa0", "\u2800 \u2800", "\ufe0f", "\u{e0100}\u034f"]) assert.equal(legible(unseen), "(invisible)");
+  for (const seen of ["\u2764\ufe0f", "한", "\u2801", "a"]) assert.equal(legible(seen), seen);
+  assert.deepEqual([legible(undefined), legible(null), isolated(undefined)], ["", "", ""]);
 });
