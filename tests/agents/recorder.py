@@ -46,12 +46,12 @@ class Recording:
         self.rows: list[Row] = []
 
     def read(self) -> list[Row]:
-        """Everything recorded so far but memory readings, in order."""
+        """Everything recorded so far but memory readings and what the collector did to the test itself, in order."""
         records = self.reader.read()
         self.life.define(self.reader.names())
         self.rows += [self._row(self.life.admit(record)) for record in records]
         self.reader.free(self.life.next)
-        return [row for row in self.rows if row.metric[2:] != ("process",)]
+        return [row for row in self.rows if row.metric[2:] != ("process",) and row.name != "gc"]
 
     def of(self, sort: str) -> list[Row]:
         return [row for row in self.read() if row.sort == sort]

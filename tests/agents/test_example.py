@@ -102,6 +102,9 @@ def test_a_retaining_coordinator_keeps_every_rounds_deltas(collector: Collector,
         if row["metric"]["name"] == "process_memory_bytes" and end < row["number"] <= end + 2
     ]
     copies_a_round = (memory[1] - memory[0]) / model / 3
+    held = [row["attrs"] for row in coordinator.of("event") if row["name"] == "retained"]
+    assert {(told["label"], told["held_by"]) for told in held} == ({("deltas", "a cycle")} if retain else set())
+    assert all("['aggregation']['deltas'][" in told["path"] for told in held)
     if retain:
         assert copies_a_round == pytest.approx(2, abs=0.5)
     else:

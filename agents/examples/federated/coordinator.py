@@ -8,6 +8,7 @@ import numpy as np
 
 import roundwatch
 from federated import delta, faults
+from federated.data import Floats
 from federated.hub import Hub
 from federated.model import Network
 from federated.options import Options
@@ -38,7 +39,7 @@ def coordinate(options: Options) -> None:
                 with run.phase("wait", after="upload"):
                     blobs = hub.collect(r)
                 with run.phase("aggregate", trainers=len(blobs)):
-                    model.aggregate(blobs)
+                    remember(run, model.aggregate(blobs))
                 with run.phase("save", artifact=f"model-{r}") as phase:
                     phase.set(nbytes=model.save(file))
                 with run.phase("prepare") as phase:
@@ -50,6 +51,12 @@ def coordinate(options: Options) -> None:
     run.finish()
 
 
+def remember(run: roundwatch.Run, deltas: list[Floats]) -> None:
+    """Nothing should hold them any more in the rounds to come."""
+    for each in deltas:
+        run.track(each, "deltas")
+
+
 class SharedModel:
     """The weights that all share, and the step that the trainers are to take next."""
 
@@ -58,14 +65,15 @@ class SharedModel:
         self._step = np.zeros_like(self.weights)
         self._retained = faults.Retention(options)
 
-    def aggregate(self, blobs: dict[int, bytes]) -> None:
-        """Averages the trainers' deltas; one much longer than the others is shortened."""
+    def aggregate(self, blobs: dict[int, bytes]) -> list[Floats]:
+        """Averages the trainers' deltas, which it returns; one much longer than the others is shortened."""
         deltas = [delta.decode(blob) for blob in blobs.values()]
         lengths = np.array([np.linalg.norm(each) for each in deltas])
         shrink = np.minimum(1, 2 * np.median(lengths) / np.maximum(lengths, 1e-12))
         for each, factor in zip(deltas, shrink, strict=True):
             self._step += each * np.float32(factor / len(deltas))
         self._retained.keep(deltas)
+        return deltas
 
     def save(self, file: BinaryIO) -> int:
         """Writes the model as it will be after this step over what `file` held; returns its size in bytes."""

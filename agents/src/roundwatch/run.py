@@ -11,6 +11,7 @@ from roundwatch.phases import Phase, Recorder
 from roundwatch.ring import OWN_NUMBER, Ring
 from roundwatch.rounds import Round, Rounds, Step, as_index, steps
 from roundwatch.samplers.memory import process_memory
+from roundwatch.track_collector import Collections
 
 T = TypeVar("T")
 HAND_OVER_S = 2.0
@@ -68,7 +69,11 @@ class Run:
         self._heads: dict[Any, tuple[int, int]] = {}
         self._finished = ring.silent
         self._memory_read_ns = 0
+        self._watches: list[Any] = []
+        self._tracker: Any = None
+        self._collections = Collections(self._recorder)
         if not ring.silent:
+            self._collections.listen()
             endings.watch(self, ring)
             if launcher is not None:
                 launcher.look(ring.shipper_seen_ns(), refused=False)
@@ -92,6 +97,23 @@ class Run:
     def steps(self, iterable: Iterable[T]) -> Iterator[T]:
         """Yields what `iterable` yields; waiting for an item is a phase "data", the loop's body a step."""
         return steps(iterable, self._rounds, self.phase("data"), self.phase("step"))
+
+    @harmless()
+    def watch_ddp(self, model: Any) -> None:
+        """Records forward, backward, all-reduce and optimizer of each step of a DistributedDataParallel as phases."""
+        if not self._ring.silent:
+            from roundwatch.torch import ddp  # noqa: PLC0415 - torch is there only where a training uses it
+
+            self._watches.append(ddp.watch(model, self._recorder))
+
+    @harmless()
+    def track(self, obj: Any, label: str) -> None:
+        """Remembers `obj` weakly; if it is alive two rounds later, an event "retained" says what still holds it."""
+        if not self._ring.silent:
+            from roundwatch.track import Tracker  # noqa: PLC0415 - few trainings use it
+
+            self._tracker = self._tracker or Tracker(self._recorder, self._rounds.next)
+            self._tracker.add(obj, _short(label))
 
     def phase(
         self,
@@ -200,6 +222,7 @@ class Run:
         if self._finished:
             return
         self._finished = True
+        self._let_go()
         self._rounds.end_flat()
         ended = _short(state)
         if ended not in layout.ENDS:
@@ -221,12 +244,22 @@ class Run:
         if self._ring.silent:
             return
         now = time.monotonic_ns()
+        self._collections.write()
+        if self._tracker is not None:
+            self._tracker.at_boundary(self._rounds.next)
         if now - self._memory_read_ns >= MEMORY_NS:
             self._memory_read_ns = now
             for reading in process_memory():
                 self._sample(reading.metric, reading.unit, reading.source, reading.value, now)
         if self._launcher is not None:
             self._launcher.look(self._ring.shipper_seen_ns(), refused=self._ring.refused())
+
+    @harmless()
+    def _let_go(self) -> None:
+        """Takes the run's hooks away, and writes what they still hold."""
+        self._collections.close()
+        for watch in self._watches:
+            watch.close()
 
     def _sample(
         self, metric: Any, unit: str, source: str, value: Any, when: int, head: int = 0, device: int = 0

@@ -1,0 +1,193 @@
+"""The anatomy of a data-parallel step: forward, backward, all-reduce and optimizer, from torch's own hooks.
+
+No communication hook is registered, so a user's stays what it is, and so does torch's own all-reduce. The backward pass
+calls back when its last gradient is computed, before DDP's own callback waits for the buckets still on their way, and
+again after it: between both is what of the all-reduce is not hidden behind the backward pass, the same on every
+backend. A rank that comes late to it waits least. How long the buckets travelled in all, and how much of that the
+backward pass hid, is what DDP itself has measured.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+from roundwatch.misuse import harmless, tell_once
+from roundwatch.phases import Recorder
+from roundwatch.torch.marks import DeviceMarks, HostMarks
+from roundwatch.torch.overlap import Overlap
+from roundwatch.torch.spans import Spans
+
+MAX_OUTPUTS = 8
+MAX_DEPTH = 3
+NAMES = ("broadcast", "forward", "backward", "allreduce", "optimizer")
+
+
+def watch(model: Any, recorder: Recorder) -> "Watch":
+    """Records the steps of `model`: a DistributedDataParallel, a module without it, or what torch.compile made of one.
+
+    Raises TypeError for what is no module.
+    """
+    module = getattr(model, "_orig_mod", model)
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError(f"watch_ddp takes a model, not {type(model).__name__}")
+    return Watch(module, Spans(recorder))
+
+
+class Watch:
+    """The hooks on one model, and where in its step it is."""
+
+    def __init__(self, model: torch.nn.Module, spans: Spans) -> None:
+        self._heads = {name: spans.head(name) for name in NAMES}
+        self._parallel = isinstance(model, torch.nn.parallel.DistributedDataParallel)
+        on_device = any(parameter.is_cuda for parameter in model.parameters())
+        self._marks: Any = DeviceMarks(spans, _cuda_event) if on_device else HostMarks(spans)
+        self._overlap = Overlap(model, on_device=on_device) if self._parallel else None
+        self._parameters = {id(parameter) for parameter in model.parameters()}
+        self._own: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+        engine: Any = torch.autograd.Variable._execution_engine  # noqa: SLF001 - as DDP's own Python does it
+        self._queue: Callable[[Callable[[], None]], None] = engine.queue_callback
+        self._seq = 0
+        self._group = _group_of(model) if self._parallel else {}
+        self._reset()
+        self._handles = [
+            model.register_forward_pre_hook(self._forward_begins),
+            model.register_forward_hook(self._forward_ends),
+            register_optimizer_step_pre_hook(self._optimizer_begins),
+            register_optimizer_step_post_hook(self._optimizer_ends),
+        ]
+        if self._parallel:
+            inner: Any = model.module
+            self._handles.append(inner.register_forward_pre_hook(self._buffers_agree))
+
+    def close(self) -> None:
+        """Takes the hooks away, and what the device has reached into the ring."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        self._marks.settle()
+
+    def _reset(self) -> None:
+        self._began: Any = None
+        self._where: Any = None
+        self._backward: Any = None
+        self._compute_ended: Any = None
+        self._stepping: Any = None
+        self._reduces = False
+
+    @harmless()
+    def _forward_begins(self, module: Any, _: Any) -> None:
+        self._reset()
+        self._marks.poll()
+        if module.training and torch.is_grad_enabled():
+            self._where = self._marks.where()
+            self._reduces = self._parallel and module.require_backward_grad_sync
+            self._agreeing = self._parallel and module.will_sync_module_buffers()
+            self._began = self._marks.now()
+
+    @harmless()
+    def _buffers_agree(self, *_: Any) -> None:
+        """Before its own forward DDP gives the buffers of rank 0 to all, and so waits for it."""
+        if self._began is not None and self._agreeing:
+            begun, self._began = self._began, self._marks.now()
+            self._agreeing = False
+            self._marks.write(self._heads["broadcast"], self._where, begun, self._began)
+
+    @harmless()
+    def _forward_ends(self, _: Any, __: Any, output: Any) -> None:
+        if self._began is None:
+            return
+        self._marks.write(self._heads["forward"], self._where, self._began, self._marks.now())
+        self._began = None
+        found = False
+        for tensor in _tensors(output, MAX_DEPTH):
+            tensor.register_hook(self._backward_begins)
+            found = True
+        if not found:
+            tell_once("watch_ddp finds no tensor in what the model returns: its backward pass is not recorded")
+
+    @harmless()
+    def _backward_begins(self, _: Any) -> None:
+        if self._backward is None:
+            self._where = self._marks.where()
+            self._backward = self._marks.now()
+            self._queue(self._backward_computed)
+
+    @harmless()
+    def _backward_computed(self) -> None:
+        """The last gradient is there; DDP waits for the others' from here on."""
+        self._compute_ended = self._marks.now()
+        self._marks.write(self._heads["backward"], self._where, self._backward, self._compute_ended)
+        if self._reduces:
+            self._queue(self._reduced)
+        else:
+            self._backward = None
+
+    @harmless()
+    def _reduced(self) -> None:
+        self._backward = None
+        attrs: dict[str, Any] = {**self._group, "seq": self._seq}
+        self._seq += 1
+        ended = self._marks.now()
+        if self._overlap is not None:
+            attrs |= self._overlap.read()
+        self._marks.write(self._heads["allreduce"], self._where, self._compute_ended, ended, attrs)
+
+    @harmless()
+    def _optimizer_begins(self, optimizer: Any, *_: Any) -> None:
+        # One that steps within the backward pass, parameter by parameter, is part of it.
+        free = self._stepping is None or self._stepping is optimizer
+        if free and self._backward is None and self._is_own(optimizer):
+            self._stepping = optimizer
+            self._stepping_at = self._marks.where()
+            self._stepping_began = self._marks.now()
+
+    @harmless()
+    def _optimizer_ends(self, optimizer: Any, *_: Any) -> None:
+        if self._stepping is optimizer:
+            self._stepping = None
+            self._marks.write(self._heads["optimizer"], self._stepping_at, self._stepping_began, self._marks.now())
+            self._marks.poll()
+
+    def _is_own(self, optimizer: Any) -> bool:
+        """Whether it steps this model's parameters; asked of each optimizer once."""
+        own = self._own.get(optimizer)
+        if own is None:
+            parameters = (parameter for group in optimizer.param_groups for parameter in group["params"])
+            own = self._own[optimizer] = any(id(parameter) in self._parameters for parameter in parameters)
+        return own
+
+
+def _group_of(model: Any) -> dict[str, Any]:
+    """The name that torch gave to the processes that reduce together."""
+    name = getattr(getattr(model, "process_group", None), "group_name", None)
+    return {"process_group": name} if isinstance(name, str) else {}
+
+
+def _cuda_event() -> Any:
+    event: Any = torch.cuda.Event
+    return event(enable_timing=True)
+
+
+def _tensors(output: Any, depth: int) -> Iterator[Any]:
+    """The first tensors in a model's output that a backward pass can begin at."""
+    left = MAX_OUTPUTS
+    todo: list[tuple[Any, int]] = [(output, depth)]
+    while todo and left:
+        value, deeper = todo.pop(0)
+        if isinstance(value, torch.Tensor):
+            if value.requires_grad:
+                left -= 1
+                yield value
+        elif deeper:
+            todo += [(inner, deeper - 1) for inner in list(_inside(value))[: MAX_OUTPUTS * 4]]
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return value.values()
+    if isinstance(value, list | tuple):
+        return value
+    return vars(value).values() if hasattr(value, "__dict__") else ()

@@ -1,0 +1,101 @@
+"""When something was done: by the host's clock, or, on a device, by events that are polled and never awaited.
+
+A mark is taken where a part of the step begins or ends. The host's is a time at once. The device's is a CUDA event from
+a pool: its time is known when a later poll finds it completed. Elapsed times between events are exact but say nothing
+of the host's clock; two bounds tie them to it: no event completes before it was recorded, nor after it was found so.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from roundwatch.torch.spans import Spans, Where
+
+MAX_WAITING = 4_096  # marks that the device has not reached: a step has seven
+LAST_WAIT_S = 1.0
+
+
+class HostMarks:
+    """Marks of what the calling thread does itself."""
+
+    def __init__(self, spans: Spans) -> None:
+        self._spans = spans
+        self.where = spans.here
+        self.now = time.monotonic_ns
+
+    def write(
+        self, head: int, where: Where, begin: int | None, end: int | None, attrs: dict[str, Any] | None = None
+    ) -> None:
+        """Records the phase between two marks."""
+        if begin is not None and end is not None:
+            self._spans.write(head, where, begin, end, attrs)
+
+    def poll(self) -> None:
+        """Nothing waits here."""
+
+    def settle(self) -> None:
+        """Nothing waits here."""
+
+
+class Mark:
+    """One event on the device's stream; `at` is its time in nanoseconds of the monotonic clock, once it is known."""
+
+    __slots__ = ("at", "event", "recorded_ns", "spans")
+
+    def __init__(self, event: Any, recorded_ns: int) -> None:
+        self.event, self.recorded_ns = event, recorded_ns
+        self.at: int | None = None
+        self.spans: list[tuple[int, Where, Mark, dict[str, Any] | None]] = []  # what ends here
+
+
+class DeviceMarks:
+    """Marks on the current stream of a device. `new_event` makes a timing event: torch.cuda.Event and its like."""
+
+    def __init__(self, spans: Spans, new_event: Callable[[], Any]) -> None:
+        self._spans, self._new_event = spans, new_event
+        self.where = spans.on_device
+        self._pool: list[Any] = []
+        self._waiting: deque[Mark] = deque()
+        self._last: Mark | None = None  # the newest whose time is known
+
+    def now(self) -> Mark | None:
+        """A mark behind what was given to the device so far; None where the device is too far behind."""
+        if len(self._waiting) >= MAX_WAITING:
+            return None
+        event = self._pool.pop() if self._pool else self._new_event()
+        mark = Mark(event, time.monotonic_ns())
+        event.record()
+        self._waiting.append(mark)
+        return mark
+
+    def write(
+        self, head: int, where: Where, begin: Mark | None, end: Mark | None, attrs: dict[str, Any] | None = None
+    ) -> None:
+        """Records the phase between two marks as soon as a poll finds that it is over."""
+        if begin is not None and end is not None:
+            end.spans.append((head, where, begin, {**(attrs or {}), "device": True}))
+
+    def poll(self) -> None:
+        """Takes the times of what the device has reached. Waits for nothing."""
+        while self._waiting and self._waiting[0].event.query():
+            self._reached(self._waiting.popleft(), time.monotonic_ns())
+
+    def settle(self) -> None:
+        """At the end of the run, outside every step: gives the device a moment to reach the last marks."""
+        deadline = time.monotonic() + LAST_WAIT_S
+        self.poll()
+        while self._waiting and time.monotonic() < deadline:
+            time.sleep(0.005)
+            self.poll()
+
+    def _reached(self, mark: Mark, now: int) -> None:
+        last, mark.at = self._last, mark.recorded_ns
+        if last is not None and last.at is not None:
+            mark.at = min(max(last.at + int(last.event.elapsed_time(mark.event) * 1e6), mark.recorded_ns), now)
+            self._pool.append(last.event)
+        self._last = mark
+        for head, where, begin, attrs in mark.spans:
+            if begin.at is not None:
+                self._spans.write(head, where, begin.at, mark.at, attrs)
+        mark.spans = []

@@ -1,0 +1,41 @@
+"""How long a step's buckets travelled, and how much of that the backward pass hid: DDP's own measurements."""
+
+from typing import Any
+
+from roundwatch.misuse import describe, tell_once
+
+SECONDS = {"comm_s": "backward_comm_time", "overlap_s": "backward_compute_comm_overlap_time"}
+MEASURED_AT = "backward_comm_time_start"
+
+
+class Overlap:
+    """Reads DDP's logging data, a prototype of torch: where it is missing or says nothing, nothing is told."""
+
+    def __init__(self, model: Any, *, on_device: bool) -> None:
+        self._logger: Any = None
+        self._seen = 0
+        # For a device DDP takes these times by waiting for it, in the step, so it is not asked to.
+        if not on_device:
+            try:
+                model._set_ddp_runtime_logging_sample_rate(1)  # noqa: SLF001 - the only door to it
+                self._logger = model.logger
+            except Exception as error:  # noqa: BLE001 - another torch; the training goes on
+                self._give_up(error)
+
+    def read(self) -> dict[str, float]:
+        """Of the backward pass that has just ended, in seconds: `comm_s`, and what it hid of that, `overlap_s`."""
+        if self._logger is None:
+            return {}
+        try:
+            self._logger.set_runtime_stats_and_log()
+            data = self._logger._get_ddp_logging_data().ints_map  # noqa: SLF001 - the only door to it
+            fresh = data.get(MEASURED_AT, 0) != self._seen
+            self._seen = data.get(MEASURED_AT, 0)
+            return {name: data[key] / 1e9 for name, key in SECONDS.items() if key in data} if fresh else {}
+        except Exception as error:  # noqa: BLE001 - another torch; the training goes on
+            self._give_up(error)
+            return {}
+
+    def _give_up(self, error: Exception) -> None:
+        self._logger = None
+        tell_once(f"this torch does not tell how DDP's buckets overlap with the backward pass: {describe(error)}")

@@ -1,0 +1,146 @@
+"""What stays alive though it should be gone: objects that a training asked to be remembered, and full collections."""
+
+import gc
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.agents.recorder import Recording, Row
+
+
+class Model:
+    """Something that can be referenced weakly."""
+
+
+class Coordinator:
+    def __init__(self) -> None:
+        self.history: list[dict[str, Model]] = [{}, {}]
+
+
+coordinator = Coordinator()
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """Without the cyclic collector, which would free at some time what only it can free."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def rounds(recording: Recording, count: int) -> None:
+    for _ in range(count):
+        recording.run.next_round()
+
+
+def retained(recording: Recording) -> list[Row]:
+    return [row for row in recording.of("event") if row.name == "retained"]
+
+
+def test_an_object_alive_two_rounds_later_is_told_with_the_container_and_key_that_hold_it(recording: Recording) -> None:
+    recording.run.next_round()
+    coordinator.history[1]["model"] = Model()
+    recording.run.track(coordinator.history[1]["model"], "fallback")
+    recording.run.next_round()
+    assert not retained(recording)
+    recording.run.next_round()
+    [row] = retained(recording)
+    path = row.attrs.pop("path")
+    assert path.endswith("coordinator.history[1]['model']"), path
+    where = {"container": "dict", "key": "['model']"}
+    assert row.attrs == {"label": "fallback", "rounds": 2, "type": f"{__name__}.Model", "held_by": "a name", **where}
+    assert row.record.round == 2
+
+
+def test_what_is_let_go_is_not_told(recording: Recording) -> None:
+    coordinator.history[0]["model"] = Model()
+    recording.run.track(coordinator.history[0]["model"], "model")
+    rounds(recording, 2)
+    assert len(retained(recording)) == 1
+    coordinator.history[0].clear()
+    rounds(recording, 10)
+    assert len(retained(recording)) == 1
+
+
+def test_the_search_itself_keeps_nothing_alive(recording: Recording, quiet: None) -> None:
+    model = Model()
+    recording.run.track(model, "model")
+    rounds(recording, 2)
+    [row] = retained(recording)
+    assert row.attrs["path"].endswith("alive(): model")
+    del model
+    assert not [found for found in gc.get_objects() if type(found) is Model]
+
+
+def test_a_reference_cycle_is_told_as_one_and_not_after_it_is_cleared(recording: Recording, quiet: None) -> None:
+    def aggregate() -> None:
+        models = [Model()]
+        namespace: dict[str, object] = {"models": models}
+
+        def again() -> object:
+            return namespace
+
+        namespace["again"] = again
+        recording.run.track(models[0], "models")
+
+    aggregate()
+    rounds(recording, 2)
+    [row] = retained(recording)
+    assert row.attrs["held_by"] == "a cycle"
+    assert row.attrs["path"].endswith("(): namespace['models'][0]")
+    gc.collect()
+    rounds(recording, 10)
+    assert len(retained(recording)) == 1
+
+
+def test_what_stays_is_told_again_ever_more_seldom(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roundwatch.track.SHARE", 0)
+    model = Model()
+    recording.run.track(model, "model")
+    rounds(recording, 20)
+    assert [row.attrs["rounds"] for row in retained(recording)] == [2, 4, 8, 16]
+
+
+def test_looking_takes_a_small_part_of_a_trainings_time(recording: Recording) -> None:
+    models = [Model() for _ in range(50)]
+    for model in models:
+        recording.run.track(model, "model")
+    rounds(recording, 3)
+    assert 1 <= len(retained(recording)) < len(models)
+
+
+@pytest.mark.parametrize("thing", [{}, [], 7])
+def test_what_cannot_be_referenced_weakly_is_left_out_without_a_word_to_the_training(
+    recording: Recording, thing: object
+) -> None:
+    recording.run.track(thing, "thing")
+    rounds(recording, 3)
+    assert not retained(recording)
+
+
+def test_a_full_collection_is_told_with_the_memory_before_and_after(recording: Recording, quiet: None) -> None:
+    recording.run.next_round()
+    ballast = bytearray(64 << 20)
+    holder: list[object] = [ballast]
+    holder.append(holder)
+    del holder, ballast
+    before = time.monotonic_ns()
+    gc.collect()
+    paused = time.monotonic_ns() - before
+    gc.collect(0)  # of the young ones nobody is told
+    recording.run.next_round()
+    recording.read()
+    [row] = [row for row in recording.rows if row.name == "gc"]
+    assert row.attrs["memory_before_bytes"] - row.attrs["memory_after_bytes"] > 60 << 20
+    assert row.attrs["collected"] >= 1
+    assert 0 < row.attrs["seconds"] <= paused / 1e9
+    assert before <= row.record.t0
+    assert row.record.round == 0
+
+
+def test_after_the_end_nobody_listens_to_the_collector(recording: Recording) -> None:
+    listening = len(gc.callbacks)
+    recording.run.finish()
+    assert len(gc.callbacks) == listening - 1
