@@ -4,15 +4,26 @@ import itertools
 import json
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from roundwatch import slots, wire
 from roundwatch.life import Life, turn
 from roundwatch.segments import end_of
 from roundwatch.slots import Record
-from roundwatch.wire import Batch, Identity, Metric, OpenPhase, delta
+from roundwatch.wire import (
+    Batch,
+    EventColumns,
+    Identity,
+    Metric,
+    OpenPhase,
+    PhaseColumns,
+    RoundColumns,
+    SampleColumns,
+    delta,
+)
 
 UNKNOWN = "(unknown)"
+C = TypeVar("C", PhaseColumns, RoundColumns, EventColumns, SampleColumns)
 
 
 class Builder:
@@ -23,6 +34,10 @@ class Builder:
         self._life = life
         self._names: dict[str, int] = {}
         self._metrics: dict[int, int] = {}
+        self._phases: list[tuple[Any, ...]] = []
+        self._rounds: list[tuple[Any, ...]] = []
+        self._events: list[tuple[Any, ...]] = []
+        self._samples: list[tuple[Any, ...]] = []
 
     def add(self, records: Sequence[Record]) -> Batch:
         """The batch with these records, which follow one another without a gap."""
@@ -31,7 +46,7 @@ class Builder:
             self.batch.count = end_of(records[-1]) - records[0].number
         for record in records:
             ADD.get(record.sort, Builder._unknown)(self, record)
-        self._differences()
+        self._columns()
         return self.batch
 
     def open_phases(self, progress: Any) -> None:
@@ -54,48 +69,24 @@ class Builder:
         self.batch.starts.append(record.number)
 
     def _phase(self, record: Record) -> None:
-        columns = self.batch.phases
-        columns.number.append(record.number)
-        columns.start.append(record.start)
-        columns.begin_ns.append(record.t0)
-        columns.duration_ns.append(int(record.t1))
-        columns.name.append(self._name(record.name))
-        columns.kind.append(record.kind)
-        columns.round.append(record.round)
-        columns.thread.append(record.thread)
-        columns.parent.append(record.parent)
-        columns.state.append(record.state)
-        columns.worker.append(self._name(record.other))
-        columns.clock.append(record.clock)
-        columns.attrs.append(self._attrs(record.text))
+        number, _, name, other, kind, state, clock, thread, round_, start, parent, t0, t1, text, _ = record
+        name, worker = self._name(name), self._name(other)
+        self._phases.append(
+            (number, start, t0, int(t1), name, kind, round_, thread, parent, state, worker, clock, self._attrs(text))
+        )
 
     def _round(self, record: Record) -> None:
-        columns = self.batch.rounds
-        columns.number.append(record.number)
-        columns.round.append(record.round)
-        columns.ended.append(record.start)
-        columns.begin_ns.append(record.t0)
-        columns.duration_ns.append(int(record.t1))
+        self._rounds.append((record.number, record.round, record.start, record.t0, int(record.t1)))
 
     def _event(self, record: Record) -> None:
-        columns = self.batch.events
-        columns.number.append(record.number)
-        columns.time_ns.append(record.t0)
-        columns.name.append(self._name(record.name))
-        columns.round.append(record.round)
-        columns.thread.append(record.thread)
-        columns.attrs.append(self._attrs(record.text))
+        name, attrs = self._name(record.name), self._attrs(record.text)
+        self._events.append((record.number, record.t0, name, record.round, record.thread, attrs))
 
     def _sample(self, record: Record) -> None:
-        columns = self.batch.samples
-        columns.number.append(record.number)
-        columns.time_ns.append(record.t0)
-        columns.metric.append(self._metric(record.name))
-        columns.device.append(self._name(record.start))
-        columns.value.append(record.t1 if math.isfinite(record.t1) else str(record.t1))
-        columns.worker.append(self._name(record.other))
-        columns.clock.append(record.clock)
-        columns.round.append(record.round)
+        number, _, name, other, _, _, clock, _, round_, device, _, t0, t1, _, _ = record
+        value = t1 if math.isfinite(t1) else str(t1)
+        metric, device, worker = self._metric(name), self._name(device), self._name(other)
+        self._samples.append((number, t0, metric, device, value, worker, clock, round_))
 
     def _lifecycle(self, record: Record) -> None:
         what, data = turn(record)
@@ -152,17 +143,25 @@ class Builder:
         self.batch.attrs.append(values)
         return len(self.batch.attrs) - 1
 
-    def _differences(self) -> None:
+    def _columns(self) -> None:
         batch = self.batch
         batch.starts = delta(batch.starts)
-        for columns, names in (
-            (batch.phases, ("number", "start", "begin_ns")),
-            (batch.rounds, ("number", "begin_ns")),
-            (batch.events, ("number", "time_ns")),
-            (batch.samples, ("number", "time_ns")),
-        ):
-            for name in names if columns.number else ():
-                setattr(columns, name, delta(getattr(columns, name)))
+        if self._phases:
+            batch.phases = columns(PhaseColumns, self._phases, ("number", "start", "begin_ns"))
+        if self._rounds:
+            batch.rounds = columns(RoundColumns, self._rounds, ("number", "begin_ns"))
+        if self._events:
+            batch.events = columns(EventColumns, self._events, ("number", "time_ns"))
+        if self._samples:
+            batch.samples = columns(SampleColumns, self._samples, ("number", "time_ns"))
+
+
+def columns(kind: type[C], rows: list[tuple[Any, ...]], differences: tuple[str, ...]) -> C:
+    """Rows with their values in the order of a shape's fields as that shape, `differences` of them delta-coded."""
+    values = dict(zip(kind.__slots__, map(list, zip(*rows, strict=True)), strict=True))
+    for name in differences:
+        values[name] = delta(values[name])
+    return kind(**values)
 
 
 ADD = {

@@ -13,7 +13,7 @@ from roundwatch.post import Post, Reply
 from roundwatch.preparing import Prepared, Preparer
 
 logger = logging.getLogger("roundwatch")
-PERIOD_S = 0.2
+PERIOD_S = 0.25  # longer than news takes to come while there is any: then it alone sets the pace
 # Short enough that a server which is back is met within 3 s.
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 2.0
 REFUSED_PAUSE_S = 30.0

@@ -35,7 +35,8 @@ class Life:
             # The start of this phase, or of the one around it, may have found no room.
             start = number if begun is None else begun.number
             parent = self._starts.get(parent, -1) if begun is None else begun.parent
-        record = record._replace(number=number, start=start, parent=parent, inserted=self.inserted)
+        # As `_replace`, at a third of its time.
+        record = Record(number, *record[1:9], start, parent, *record[11:14], self.inserted)
         self.apply(record)
         return record
 
@@ -47,20 +48,21 @@ class Life:
 
     def apply(self, record: Record) -> None:
         """Takes in a record in the stream's own numbers."""
-        self.next = max(self.next, end_of(record))
+        sort, end = record.sort, end_of(record)
+        self.next = max(self.next, end)
         self.inserted = max(self.inserted, record.inserted)
-        if record.sort == slots.START:
+        if sort == slots.START:
             self._begin(record)
-        elif record.sort == slots.END:
+        elif sort == slots.END:
             begun = self.open.pop(record.start, None)
             if begun is not None:
                 self._starts.pop(begun.number - begun.inserted, None)
-        elif record.sort == slots.LIFECYCLE:
+        elif sort == slots.LIFECYCLE:
             what = turn(record)[0]
             self.finished |= what == "finish"
             self.gone |= what == "gone"
-        if not record.clock and record.sort != slots.DROP:
-            self.last_ns = max(self.last_ns, record.t0 + int(record.t1 if record.sort == slots.END else 0))
+        if not record.clock and sort != slots.DROP:
+            self.last_ns = max(self.last_ns, record.t0 + (int(record.t1) if sort == slots.END else 0))
 
     def closing(self, at_ns: int, end_state: str = "") -> list[Record]:
         """The records to insert when the writer is gone: aborted ends, innermost first, then the word on its end.

@@ -28,12 +28,8 @@ class Post:
         self._secure = parts.scheme == "https"
         self._host, self._port = parts.hostname or "", parts.port
         self._path = parts.path.rstrip("/") + wire.PATH
-        self._headers = {
-            "Authorization": f"Bearer {token}",
-            "Content-Type": "application/json",
-            "Content-Encoding": "gzip",
-            "User-Agent": "roundwatch-agent",
-        }
+        self._token = token
+        self._head = b""
         self._timeout_s = timeout_s
         self._connection: http.client.HTTPConnection | None = None
 
@@ -56,15 +52,38 @@ class Post:
     def _exchange(self, body: bytes) -> Reply:
         connection = self._connection = self._connection or self._connect()
         try:
-            connection.request("POST", self._path, body, self._headers)
-            response = connection.getresponse()
+            if connection.sock is None:
+                connection.connect()
+            # Head and body in one packet, and no head made anew: five times a second that is a tenth of the sender.
+            self._head = self._head or self._headed()
+            connection.sock.sendall(b"%b%d\r\n\r\n%b" % (self._head, len(body), body))
+            response = http.client.HTTPResponse(connection.sock, method="POST")
+            response.begin()
             answer = response.read(MAX_ANSWER_BYTES)
         except BaseException:
             self.close()
             raise
         if response.will_close or not response.isclosed():
+            response.close()
             self.close()
         return Reply(response.status, answer, response.getheader("Retry-After", ""))
+
+    def _headed(self) -> bytes:
+        """All of a request before its length. Raises ValueError where address or token hold what no header may."""
+        host = self._host if self._host.isascii() else self._host.encode("idna").decode()
+        host = f"[{host}]" if ":" in host else host
+        lines = (
+            f"POST {self._path} HTTP/1.1",
+            f"Host: {host}" if self._port is None else f"Host: {host}:{self._port}",
+            "Accept-Encoding: identity",
+            f"Authorization: Bearer {self._token}",
+            "Content-Type: application/json",
+            "Content-Encoding: gzip",
+            "User-Agent: roundwatch-agent",
+        )
+        if " " in self._path or not all(line.isprintable() for line in lines):
+            raise ValueError("the address or the token holds a character that cannot be sent")
+        return "\r\n".join((*lines, "Content-Length: ")).encode("latin-1")
 
     def _connect(self) -> http.client.HTTPConnection:
         if self._secure:

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from roundwatch import wire
 from roundwatch.batches import Builder
@@ -17,7 +18,7 @@ logger = logging.getLogger("roundwatch")
 MAX_RECORDS = 4_000
 MAX_TEXT_BYTES = 2 << 20
 FROM_DISK = KEPT  # streams a request reads from disk for: with more, each would be read anew for the next
-HEARTBEAT_NS = 900_000_000  # at least once a second, with a margin for the way
+HEARTBEAT_NS = 850_000_000  # at least once a second, with a margin for the way
 Progress = Callable[[str, Record], "float | None"]
 
 
@@ -53,14 +54,15 @@ class Preparer:
         with self._spool.lock:
             prepared = Prepared(self._request())
             room, text = self.limit, MAX_TEXT_BYTES
+            mapped = self._clock.offset(time.monotonic_ns(), time.time_ns())
             for stream, share in self._shares():
-                records = stream.take(min(share, room), text) if room > 0 and text > 0 else []
+                records = stream.take(min(share, room), text) if share > 0 and room > 0 and text > 0 else []
                 room -= len(records)
-                text -= sum(len(record.text) for record in records)
+                text -= sum([len(record.text) for record in records])
                 # What the server cannot take is searched for by halving: heartbeats would hide it.
                 if records or (self._due(stream) and self.limit == MAX_RECORDS):
                     prepared.records.append(records)
-                    prepared.request.batches.append(self._batch(stream, records))
+                    prepared.request.batches.append(self._batch(stream, records, mapped))
             return prepared if prepared.request.batches else None
 
     def stored(self, prepared: Prepared, answer: wire.Answer) -> None:
@@ -111,15 +113,16 @@ class Preparer:
 
     def _shares(self) -> Iterator[tuple[Stream, int]]:
         # Those with little to say leave their share to the others.
-        streams = sorted(self._spool.streams.values(), key=lambda stream: stream.pending.count())
-        later = [stream.id for stream in streams if stream.stale][FROM_DISK:]
-        waiting = sum(bool(stream.pending) and stream.id not in later for stream in streams)
+        waits = [(stream.pending.count(), stream) for stream in self._spool.streams.values()]
+        waits.sort(key=itemgetter(0))
+        later = [stream.id for _, stream in waits if stream.stale][FROM_DISK:]
+        waiting = len([1 for count, stream in waits if count and stream.id not in later])
         left = self.limit
-        for stream in streams:
-            if stream.pending and stream.id not in later:
+        for count, stream in waits:
+            if count and stream.id not in later:
                 share = max(1, left // waiting)
                 waiting -= 1
-                left -= min(share, stream.pending.count())
+                left -= min(share, count)
                 yield stream, share
             else:
                 yield stream, 0
@@ -127,20 +130,17 @@ class Preparer:
     def _due(self, stream: Stream) -> bool:
         return stream.alive and stream.reporting and time.monotonic_ns() - stream.sent_ns >= HEARTBEAT_NS
 
-    def _batch(self, stream: Stream, records: list[Record]) -> wire.Batch:
+    def _batch(self, stream: Stream, records: list[Record], mapped: tuple[int, int | None]) -> wire.Batch:
         builder = Builder(stream.id, stream.identity, stream.life)
         batch = builder.add(records)
         batch.alive, batch.open_at_ns = stream.alive and stream.reporting, stream.seen_ns
-        batch.offset_ns, batch.error_ns = self._offset(stream)
+        # What another boot recorded has only its wall clock.
+        known = stream.boot == self._boot
+        batch.offset_ns, batch.error_ns = mapped if known else (stream.wall_ns - stream.mono_ns, None)
         if batch.first + batch.count == stream.life.next and stream.alive:
             builder.open_phases(lambda begun: self._progress(stream.id, begun))
         stream.sent_ns = time.monotonic_ns()
         return batch
-
-    def _offset(self, stream: Stream) -> tuple[int, int | None]:
-        if stream.boot != self._boot:
-            return stream.wall_ns - stream.mono_ns, None
-        return self._clock.offset(time.monotonic_ns(), time.time_ns())
 
     def _hear(self, result: wire.Result) -> None:
         stream = self._spool.streams.get(result.stream)

@@ -49,7 +49,10 @@ class Ranges:
 
     def count(self) -> int:
         """How many numbers are in."""
-        return sum(last - first + 1 for first, last in self._ranges)
+        count = 0
+        for first, last in self._ranges:
+            count += last - first + 1
+        return count
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return iter(self._ranges)

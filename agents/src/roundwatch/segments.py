@@ -46,7 +46,8 @@ class Contents:
 
 def record_cells(record: Record) -> bytes:
     """A record as the cells to append."""
-    return _texts(record.text) + _cell(RECORD, slots.pack(record))
+    cell = _cell(RECORD, slots.pack(record))
+    return _texts(record.text) + cell if record.text else cell
 
 
 def name_cells(number: int, words: bytes) -> bytes:

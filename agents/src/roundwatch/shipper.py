@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import gc
 import logging
 import logging.handlers
 import os
@@ -24,6 +25,7 @@ LOCK_TRIES = 20
 TRY_AGAIN_S = 0.1
 LOG_BYTES = 256 << 10
 BROKEN = 1
+YOUNG = 20_000  # objects more than before at which cycles are looked for
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -52,6 +54,9 @@ def serve(destination: Destination, *, stays: bool, waits: bool, linger_s: float
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     fd = os.open(destination.folder / launch.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    # What was imported stays; and a request's objects are gone before they are worth to be looked for.
+    gc.freeze()
+    gc.set_threshold(YOUNG)
     try:
         while _lock(fd, stop, waits=waits):
             shipper = Shipper(destination, stop, stays=stays, linger_s=linger_s)

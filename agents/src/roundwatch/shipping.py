@@ -7,7 +7,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from roundwatch import identity, launch, leftovers, readings
+from roundwatch import folders, identity, launch, leftovers, readings
 from roundwatch.clock import Clock
 from roundwatch.courier import Courier
 from roundwatch.folders import Destination
@@ -34,8 +34,9 @@ class Shipper:
     ) -> None:
         self._stays, self._linger_s = stays, linger_s
         self._destination = destination
+        self._folder = destination.folder
         self._boot = boot_id()
-        self._spool = Spool(destination.folder)
+        self._spool = Spool(self._folder)
         self._writers = Writers(destination.prepare(), self._spool, self._boot)
         self._clock = Clock()
         self._stop = stop
@@ -77,8 +78,10 @@ class Shipper:
     def _serve(self) -> None:
         busy = synced = time.monotonic()
         while not self._stop.is_set() and not self._broken:
-            self._look()
+            came = self._look()
             self._spool.shrink()
+            if came and self._courier is not None:
+                self._courier.wake()  # not before: it wants the same lock
             now = time.monotonic()
             if now - synced >= SYNC_S:
                 synced = now
@@ -88,29 +91,30 @@ class Shipper:
                 return
             self._stop.wait(PERIOD_S)
 
-    def _look(self) -> None:
+    def _look(self) -> int:
+        """Takes what the rings hold. Returns how many records came."""
         with self._spool.lock:
             count = self._writers.look(refused=self._courier is not None and self._courier.hopeless)
             now = time.monotonic_ns()
             for stream in self._spool.streams.values():
                 if stream.identity.kind == "host" and stream.alive:
                     stream.seen_ns = now
-        if count and self._courier is not None:
-            self._courier.wake()
+        return count
 
     def _keep(self) -> None:
         """Once a second: what is written is made safe, and what is stored is forgotten."""
         self._spool.sync()
         self._spool.tidy()
         with contextlib.suppress(OSError):  # the disk may have been full before
-            self._destination.leave_note()
+            if not (self._folder / folders.NOTE).exists():
+                self._destination.leave_note()
             self._tell_refusal()
 
     def _tell_refusal(self) -> None:
         """Trainings too short to hear of a refused token are told of it by the next ones, when they begin."""
         if self._courier is None:
             return
-        note = self._destination.folder / launch.REFUSED
+        note = self._folder / launch.REFUSED
         if self._courier.hopeless:
             note.touch(mode=0o600)
         elif self._courier.met:

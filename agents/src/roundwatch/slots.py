@@ -85,18 +85,18 @@ def head(sort: int, name: int = 0, *, other: int = 0, kind: int = 0, state: int 
 
 def pack(record: Record) -> bytes:
     """A record as the slot of a segment."""
-    first = head(
-        record.sort,
-        record.name,
-        other=record.other,
-        kind=record.kind,
-        state=record.state,
-        clock=record.clock,
+    number, sort, name, other, kind, state, clock, thread, round_, start, parent, t0, t1, text, inserted = record
+    first = (  # as `head`, without its call
+        sort << SORT_SHIFT
+        | clock << CLOCK_SHIFT
+        | state << STATE_SHIFT
+        | kind << KIND_SHIFT
+        | other << OTHER_SHIFT
+        | name
     )
-    where = record.round << THREAD_BITS | record.thread
-    words = SAMPLE_WORDS if record.sort == SAMPLE else WORDS
-    beside = record.inserted << LENGTH_BITS | len(record.text)
-    return words.pack(first, where, record.start, record.parent, record.t0, record.t1, beside, record.number + 1)
+    words = SAMPLE_WORDS if sort == SAMPLE else WORDS
+    where, beside = round_ << THREAD_BITS | thread, inserted << LENGTH_BITS | len(text)
+    return words.pack(first, where, start, parent, t0, t1, beside, number + 1)
 
 
 def length_of(slot: bytes) -> int:
@@ -110,22 +110,11 @@ def unpack(slot: bytes, text: bytes = b"", *, from_ring: bool = False) -> Record
     sort = first >> SORT_SHIFT
     if sort == SAMPLE:
         t1 = SAMPLE_WORDS.unpack(slot)[5]
+    name, other, kind = first & 0xFFFF, first >> OTHER_SHIFT & 0xFFFF, first >> KIND_SHIFT & 0xFF
+    state, clock = first >> STATE_SHIFT & 0xFF, first >> CLOCK_SHIFT & 0xFF
+    thread, round_, inserted = where & THREAD_MASK, where >> THREAD_BITS, 0 if from_ring else beside >> LENGTH_BITS
     return Record(
-        commit - 1,
-        sort,
-        first & 0xFFFF,
-        first >> OTHER_SHIFT & 0xFFFF,
-        first >> KIND_SHIFT & 0xFF,
-        first >> STATE_SHIFT & 0xFF,
-        first >> CLOCK_SHIFT & 0xFF,
-        where & THREAD_MASK,
-        where >> THREAD_BITS,
-        start,
-        parent,
-        t0,
-        t1,
-        text,
-        0 if from_ring else beside >> LENGTH_BITS,
+        commit - 1, sort, name, other, kind, state, clock, thread, round_, start, parent, t0, t1, text, inserted
     )
 
 

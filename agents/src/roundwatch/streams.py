@@ -1,6 +1,5 @@
 """One stream on its way: from a ring, or made here, into a journal; sent newest first; forgotten when stored."""
 
-import itertools
 import json
 import logging
 import time
@@ -119,11 +118,15 @@ class Stream:
         if top is None:
             return []
         chosen: list[Record] = []
-        for found in self._backwards(*top):
-            record = self._refused.get(found.number, found)
+        first, last = top
+        for found in self._backwards(first, last):
+            number, end = found.number, end_of(found)
+            if number > last:
+                continue
+            record = self._refused.get(number, found)
             text_limit -= len(record.text)
-            apart = chosen and end_of(record) != chosen[-1].number
-            if len(chosen) >= limit or apart or (text_limit < 0 and chosen):
+            apart = chosen and end != chosen[-1].number
+            if end <= first or len(chosen) >= limit or apart or (text_limit < 0 and chosen):
                 break
             chosen.append(record)
         return chosen[::-1]
@@ -227,15 +230,10 @@ class Stream:
             self._recent = deque(self._unsaved)
 
     def _backwards(self, first: int, last: int) -> Iterable[Record]:
-        """The records of first .. last from the last on, as far as one place holds them."""
+        """Records from the last one back, those of first .. last among them as far as one place holds them."""
         if self._recent and self._recent[0].number <= last:
-            source: Iterable[Record] = reversed(self._recent)
-        else:
-            source = reversed(self._stored(first, last))
-        return itertools.takewhile(
-            lambda record: end_of(record) > first,
-            itertools.dropwhile(lambda record: record.number > last, source),
-        )
+            return reversed(self._recent)
+        return reversed(self._stored(first, last))
 
     def _stored(self, first: int, last: int) -> list[Record]:
         """The records that the segment around `last` holds; a drop for numbers that are nowhere."""

@@ -18,6 +18,7 @@ from roundwatch.streams import Stream
 
 logger = logging.getLogger("roundwatch")
 AFTER_FINISH_NS = 60_000_000_000  # what a process keeps after its run is what detection looks for
+TICK_NS = 1_000_000_000  # with a wide margin
 
 
 class Writer:
@@ -89,6 +90,7 @@ class Writers:
     def __init__(self, folder: Path, spool: Spool, boot: str) -> None:
         self._folder, self._spool, self._boot = folder, spool, boot
         self.all: dict[str, Writer] = {}
+        self._listed_ns = -1  # when the folder had changed last, in case that all of it is known
         self.passed_over: set[str] = set()  # rings that another version of Roundwatch understands
 
     def open_rings(self) -> dict[str, RingReader]:
@@ -109,9 +111,14 @@ class Writers:
     def _names(self) -> list[str]:
         """The rings in the folder that are not served yet."""
         try:
-            present = os.listdir(self._folder)  # noqa: PTH208 - five times a second, at a tenth of glob's cost
+            changed_ns = os.stat(self._folder).st_mtime_ns  # noqa: PTH116 - five times a second, as is what follows
+            if changed_ns == self._listed_ns:
+                return []
+            present = os.listdir(self._folder)  # noqa: PTH208
         except FileNotFoundError:
             return []
+        # What comes within one tick of the kernel's clock leaves a folder's time as it is.
+        self._listed_ns = changed_ns if time.time_ns() - changed_ns > TICK_NS else -1
         names = {name[:-5] for name in present if name.endswith(".ring")}
         return sorted(names - self.all.keys() - self.passed_over)
 
