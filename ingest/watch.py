@@ -69,13 +69,13 @@ class Unjudged:
     _asked: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def scan(self) -> None:
-        """Ask for what was seen unjudged a while ago; what was asked for lately is left alone."""
-        now, seen = self.clock(), {}
+        """Ask for what was seen unjudged a while ago, and not lately; what was not taken is asked for the next time."""
+        now, seen, taken = self.clock(), {}, True
         for one in unjudged(_MOST_ASKED):
             due = self._asked.get((one.id, one.version), now + _UNJUDGED_FOR_S)
-            if now >= due:
-                start("ingest.judge_round", str(one.run_id), one.index, one.generation)
-                due = now + _ASK_AGAIN_S
+            if now >= due and taken:
+                taken = start("ingest.judge_round", str(one.run_id), one.index, one.generation)
+                due = now + _ASK_AGAIN_S if taken else now
             seen[one.id, one.version] = due
         self._asked = seen
 

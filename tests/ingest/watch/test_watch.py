@@ -17,6 +17,7 @@ from django.db import connection
 from django.utils import timezone
 
 from ingest import partitions, watch
+from ingest.feed.starting import MOST_WAITING
 from ingest.models import Finding, Phase, Round, Sample, Stream, Worker
 from ingest.queries.unjudged import unjudged
 from ingest.store import retention, rounds
@@ -110,6 +111,22 @@ def test_a_lost_judgement_is_asked_for_after_a_while_and_not_all_the_time(cast: 
     now[0] = 200.0
     asking.scan()
     assert asked() == 4
+
+
+def test_what_found_no_room_is_asked_for_with_the_next_scan(cast: Cast, asked: Callable[[], int]) -> None:
+    Story(cast.team, scenarios.two_slow_encoders()).tell()
+    now = [100.0]
+    asking = watch.Unjudged(clock=lambda: now[0])
+    asking.scan()
+    client = redis.Redis.from_url(settings.REDIS_URL)
+    client.rpush("celery", *range(MOST_WAITING))
+    now[0] = 102.0
+    asking.scan()
+    assert asked() == MOST_WAITING
+    client.delete("celery")
+    now[0] = 104.0
+    asking.scan()
+    assert asked() == 2
 
 
 def test_the_newest_rounds_of_all_runs_are_judged_before_older_ones(cast: Cast) -> None:
