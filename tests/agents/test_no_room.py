@@ -1,30 +1,30 @@
 """Full and read-only disks, a full tmpfs: the training goes on, nothing is lost that memory holds, doctor says it."""
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from roundwatch.syncing import sync
 from tests.agents.collector import Collector, until
 from tests.agents.conftest import Site
+from tests.agents.endless import ENDLESS, go_on, returned
 
-LONG = """
-import itertools, os, sys, time, roundwatch
+SHORT = """
+import os, roundwatch, signal
 run = roundwatch.init("p", run_id="r")
-oracle = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
-for number in itertools.count():
-    if number % 50 == 0:
-        run.next_round()
-    with run.phase("train", i=number):
-        time.sleep(0.001)
-    os.write(oracle, b"%d\\n" % number)
-    if os.path.exists(sys.argv[1] + ".end"):
-        break
-run.finish()
+for number in range(30):
+    with run.round(number), run.phase("train", i=number):
+        pass
+os.kill(os.getpid(), signal.SIGKILL)
 """
+ALONE = "from roundwatch import launch\nlaunch.Launcher.look = lambda *_, **__: None\n"  # it starts no shipper
 
 
 class Disk:
@@ -48,6 +48,17 @@ class Disk:
 
     def open(self) -> None:
         assert self._mount("-o", "remount,rw,size=8m")
+
+    @contextmanager
+    def closed_under_writers(self) -> Iterator[None]:
+        """Read-only for whoever opens, renames or removes; what is open for writing would keep a mount from it."""
+        folder = str(self.folder)
+        subprocess.run(["mount", "--bind", folder, folder], check=True)
+        subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
+        try:
+            yield
+        finally:
+            subprocess.run(["umount", folder], check=True)
 
     def _mount(self, *options: str) -> bool:
         command = ["mount", "-t", "tmpfs", *options, "none", str(self.folder)]
@@ -77,19 +88,26 @@ def tight(disk: Disk, collector: Collector) -> Iterator[Site]:
     site.close()
 
 
+@pytest.fixture
+def past(disk: Disk) -> Iterator[Site]:
+    """The same for a server that is used no more."""
+    site = Site(disk.folder / "spool", "http://127.0.0.1:9")
+    yield site
+    site.close()
+
+
 class Long:
     """A training that goes on until it is told to end."""
 
     def __init__(self, site: Site, folder: Path) -> None:
         self.oracle = folder / "oracle"
-        self.process = site.python(LONG, str(self.oracle))
+        self.process = site.python(ENDLESS, str(self.oracle))
 
     def count(self) -> int:
-        return self.oracle.read_bytes().count(b"\n") if self.oracle.exists() else 0
+        return returned(self.oracle)
 
     def go_on(self, more: int) -> None:
-        goal = self.count() + more
-        until(lambda: self.count() >= goal, "the training goes on", 60)
+        go_on(self.oracle, more)
 
     def end(self) -> None:
         self.oracle.with_suffix(".end").touch()
@@ -143,6 +161,82 @@ def test_a_read_only_disk_leaves_records_in_the_ring_until_it_can_be_written(
     until(lambda: collector.worker().phases("train"), "a shipper is started when it can be")
     training.end()
     assert_all_arrives(collector, training)
+
+
+def test_a_disk_that_turns_read_only_under_a_shipper_keeps_what_it_holds_readable(
+    tight: Site, disk: Disk, collector: Collector, tmp_path: Path
+) -> None:
+    collector.answers = lambda _: (503, {})
+    training = Long(tight, tmp_path)
+    training.go_on(700)  # more than the shipper keeps in memory, and less than a segment
+    with disk.closed_under_writers():
+        collector.answers = lambda _: None
+        until(lambda: collector.worker().turns() == ["begin"] and collector.worker().whole(), "what waits is sent")
+        training.go_on(50)
+    training.end()
+    assert_all_arrives(collector, training)
+
+
+def test_what_a_full_disk_does_not_take_stays_in_the_ring_of_a_process_that_is_gone(
+    tight: Site, disk: Disk, collector: Collector
+) -> None:
+    collector.answers = lambda _: (503, {})
+    disk.fill()
+    shipper = tight.shipper()
+    tight.python(SHORT).wait(20)
+    shipper.terminate()
+    shipper.wait(20)
+    assert list(tight.rings.glob("*.ring"))
+    disk.clear()
+    collector.answers = lambda _: None
+    tight.shipper()
+    assert_short_arrives(collector)
+
+
+def test_what_a_full_disk_does_not_take_stays_in_the_rings_of_a_destination_that_is_used_no_more(
+    site: Site, past: Site, disk: Disk, collector: Collector
+) -> None:
+    past.destination.prepare()
+    past.python(ALONE + SHORT).wait(20)
+    disk.fill()
+    site.shipper()
+    until(lambda: "1 stay there" in (site.folder / "shipper.log").read_text(), "the shipper has looked there")
+    disk.clear()
+    outcome = sync(past.folder.parent, collector.url, "token", keys=[past.folder.name])
+    assert (outcome.left, outcome.trouble) == (0, "")
+    assert_short_arrives(collector)
+    assert not list(past.rings.glob("*.ring"))
+
+
+def test_a_shipper_that_is_killed_while_the_disk_is_full_costs_what_memory_held_which_is_counted(
+    tight: Site, disk: Disk, collector: Collector, tmp_path: Path
+) -> None:
+    disk.fill()
+    training = Long(tight, tmp_path)
+    training.go_on(200)
+    until(lambda: len(collector.worker().phases("train")) > 100, "much of it is stored")
+    collector.answers = lambda _: (503, {})
+    training.go_on(200)
+    os.kill(tight.holder(), signal.SIGKILL)
+    until(lambda: not tight.holder(), "it is gone")
+    disk.clear()
+    collector.answers = lambda _: None
+    tight.shipper()
+    training.go_on(50)
+    training.end()
+    until(lambda: collector.worker().turns()[-1:] == ["finish"] and collector.worker().whole(), "the stream is whole")
+    heard = collector.worker()
+    lost = len(heard.of("drop"))  # numbers, of which a phase has two or one
+    assert lost
+    ended = [row["attrs"]["i"] for row in heard.phases("train") if row["state"] == "ok"]
+    assert len(set(ended)) == len(ended) >= training.count() - lost
+
+
+def assert_short_arrives(collector: Collector) -> None:
+    until(lambda: collector.worker().turns()[-1:] == ["gone"] and collector.worker().whole(), "the stream is whole")
+    assert [row["attrs"]["i"] for row in collector.worker().phases("train")] == list(range(30))
+    assert not collector.worker().of("drop")
+    assert not collector.worker().conflicts
 
 
 SMALL_MEMORY = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=256k none /dev/shm && exec "$@"', "sh"]

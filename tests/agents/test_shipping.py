@@ -17,6 +17,7 @@ from roundwatch.reader import RingReader
 from roundwatch.syncing import sync
 from tests.agents.collector import CLOCK_AHEAD_NS, Collector, Heard, until
 from tests.agents.conftest import Site
+from tests.agents.endless import ENDLESS, go_on, returned
 
 TRAINING = """
 import time, roundwatch
@@ -28,30 +29,9 @@ for index in range(2):
     run.log({"loss": 0.5})
 """
 
-ENDLESS = """
-import itertools, os, sys, time, roundwatch
-run = roundwatch.init("p", run_id="r")
-oracle = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
-for number in itertools.count():
-    if number % 50 == 0:
-        run.next_round()
-    with run.phase("train", i=number):
-        time.sleep(0.001)
-    os.write(oracle, b"%d\\n" % number)
-"""
-
 
 def kept(heard: Heard) -> list[int]:
     return [row["attrs"]["i"] for row in heard.phases("train") if row["state"] == "ok"]
-
-
-def returned(oracle: Path) -> int:
-    return oracle.read_bytes().count(b"\n") if oracle.exists() else 0
-
-
-def go_on(oracle: Path, count: int) -> None:
-    goal = returned(oracle) + count
-    until(lambda: returned(oracle) >= goal, "the training goes on", 60)
 
 
 def ended(collector: Collector) -> bool:

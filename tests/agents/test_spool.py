@@ -114,6 +114,42 @@ def test_a_restart_finds_everything_and_goes_on_with_the_next_number(tmp_path: P
     stream.journal.remove()
 
 
+def test_a_segment_that_was_left_open_with_another_begun_after_it_is_found_too(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.events(5)
+    journal = shelf.stream.journal
+    journal.let_go()
+    journal.begin(shelf.stream.life.next, shelf.stream.head())
+    shelf.events(5)
+    journal.let_go()
+    records = all_of(again(tmp_path))
+    assert covered(records) >= 10
+    assert [record.sort for record in records[:10]] == [slots.EVENT] * 10
+
+
+@pytest.mark.parametrize("ringed", [True, False])
+def test_a_frayed_end_is_a_loss_of_power_only_where_no_ring_knows_better(tmp_path: Path, ringed: bool) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.events(5)
+    shelf.stream.journal.append(b"half a cell")
+    shelf.stream.journal.let_go()
+    found = Spool(tmp_path)
+    found.find({STREAM: (5, 5)} if ringed else {}, "boot")
+    found.streams[STREAM].conclude(5_000)
+    drops = [record.start for record in all_of(found) if record.sort == slots.DROP]
+    assert drops == ([] if ringed else [streams.UNCERTAIN])
+
+
+def test_a_stream_whose_folder_is_gone_goes_on_with_numbers_that_were_not_given(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.stream.go_on(tail=40, number=50)
+    shelf.stream.admit([shelf.record(slots.EVENT, number=40, name=shelf.event)], [])
+    lost, event = all_of(shelf.spool)
+    assert (lost.number, lost.start, lost.parent, slots.REASONS[lost.state]) == (0, 50, 50, "not kept")
+    assert (event.number, event.sort) == (50, slots.EVENT)
+    shelf.close()
+
+
 def test_what_is_acknowledged_leaves_the_disk_segment_by_segment(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path)
     shelf.events(10_000)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from roundwatch import launch, syncing
 from roundwatch.shipper import sync
 from tests.agents.collector import Collector, until
 from tests.agents.conftest import Site
@@ -53,6 +54,27 @@ def test_a_training_that_is_told_to_record_offline_says_where(offline: Site) -> 
     output = offline.run("import logging, sys; logging.basicConfig(stream=sys.stdout)" + TRAINING)
     assert output.strip().endswith(f"recording offline to {offline.folder.parent} (`roundwatch sync` sends it)")
     assert len(output.splitlines()) == 1
+
+
+PASSING = """
+import os, signal, sys
+from roundwatch import locks
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o600)
+print(locks.take(fd, passing=True), flush=True)
+signal.pause()
+"""
+
+
+def test_sync_does_not_end_a_shipper_of_another_destination_that_tidies_there(
+    offline: Site, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(syncing, "HAND_OVER_S", 0.3)
+    offline.destination.prepare()
+    passing = offline.python(PASSING, str(offline.folder / launch.LOCK))
+    assert passing.stdout is not None
+    assert passing.stdout.readline() == "True\n"
+    assert "another shipper is at work" in sync(offline.folder.parent, collector.url, "token").trouble
+    assert passing.poll() is None
 
 
 def test_sync_takes_what_a_killed_shipper_left_in_rings(offline: Site, collector: Collector) -> None:

@@ -56,22 +56,33 @@ class Journal:
         return self.open_bytes + sum(self.sealed.values())
 
     def find(self) -> Contents | None:
-        """Looks what lies in the folder already. Returns the contents of a segment that was left open, if any."""
-        left = None
+        """Looks what lies in the folder already. Returns what the segment holds that was left open last, if any."""
+        left: list[int] = []
         for path in sorted(self.folder.iterdir()) if self.folder.exists() else []:
             known = segments.range_of(path)
             if known is not None:
                 self.sealed[known] = path.stat().st_size
             elif path.suffix == ".open" and path.stem.isdigit():
-                left = path
+                left.append(int(path.stem))
             elif path.suffix == ".tmp":
                 path.unlink()
-        if left is None:
+        if not left:
             return None
-        self.open_from, self.open_bytes = int(left.stem), left.stat().st_size
+        *passed, last = left
+        self._seal_passed(passed, [last, *(first for first, _ in self.sealed)])
+        path = self._open_path(last)
+        self.open_from, self.open_bytes = last, path.stat().st_size
         # For `seal`, which syncs what its writer could not any more.
-        self._fd = os.open(left, os.O_RDONLY | os.O_CLOEXEC)
-        return segments.contents(left.read_bytes())
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return segments.contents(path.read_bytes())
+
+    def _seal_passed(self, passed: list[int], others: list[int]) -> None:
+        """Seals segments that were left open though others were begun after them: they end where the next begins."""
+        for first in passed:
+            following = min(other for other in (*passed, *others) if other > first)
+            path = self._open_path(first).rename(self._path((first, following - 1)))
+            self.sealed[first, following - 1] = path.stat().st_size
+        self.sealed = dict(sorted(self.sealed.items()))
 
     def begin(self, first: int, head: bytes) -> None:
         """Opens a new segment for the numbers from `first` on."""
@@ -116,11 +127,11 @@ class Journal:
         with contextlib.suppress(OSError):  # what the disk did not take is found as damage when it is read
             os.fdatasync(self._fd)
         first, size = self.open_from, self.open_bytes
-        self.let_go()
-        self.open_from, self.open_bytes = None, 0
         if last >= first:
             self._open_path(first).rename(self._path((first, last)))
             self.sealed[first, last] = size
+        self.let_go()
+        self.open_from, self.open_bytes = None, 0
 
     def let_go(self) -> None:
         """Closes the open file, as it is."""
@@ -132,6 +143,17 @@ class Journal:
         """What a sealed segment holds. Nothing where it cannot be read."""
         try:
             return self._kept.read(self._path(wanted))
+        except OSError:
+            return Contents()
+
+    def load_open(self) -> Contents:
+        """What the open segment holds so far. Nothing where it cannot be read."""
+        try:
+            return (
+                Contents()
+                if self.open_from is None
+                else segments.contents(self._open_path(self.open_from).read_bytes())
+            )
         except OSError:
             return Contents()
 

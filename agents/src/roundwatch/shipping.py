@@ -40,6 +40,7 @@ class Shipper:
         self._writers = Writers(destination.prepare(), self._spool, self._boot)
         self._clock = Clock()
         self._stop = stop
+        self._left = leftovers.others(destination.rings)
         self._courier: Courier | None = None
         if destination.url:
             preparer = Preparer(self._spool, self._clock, identity.machine(), self._boot, self._writers.progress)
@@ -58,7 +59,6 @@ class Shipper:
         sender = threading.Thread(target=self._courier.run, daemon=True) if self._courier else None
         if sender is not None:
             sender.start()
-        leftovers.tidy(self._destination.rings, self._boot)
         try:
             self._serve()
         finally:
@@ -86,6 +86,7 @@ class Shipper:
             if now - synced >= SYNC_S:
                 synced = now
                 self._keep()
+                self._tidy_others()
             busy = now if self._writers.all else busy
             if not self._stays and now - busy >= self._linger_s:
                 return
@@ -109,6 +110,11 @@ class Shipper:
             if not (self._folder / folders.NOTE).exists():
                 self._destination.leave_note()
             self._tell_refusal()
+
+    def _tidy_others(self) -> None:
+        """What nobody comes for at other destinations: one that takes work at a time, for ours are not served then."""
+        while self._left and not leftovers.tidy(self._left.pop(), self._boot):
+            pass
 
     def _tell_refusal(self) -> None:
         """Trainings too short to hear of a refused token are told of it by the next ones, when they begin."""
@@ -137,8 +143,13 @@ class Shipper:
                 stream.end()
         if self._courier is not None and sender is not None:
             self._send_last(self._courier, sender)
+        self._spool.sync(at_once=True)
         self._keep()
-        self._writers.release()
+        with self._spool.lock:
+            self._writers.look()  # removes the rings of what was saved or stored only now
+            if left := sum(stream.unsaved for stream in self._spool.streams.values()):
+                logger.warning("spool %s: the disk has not taken %d records", self._spool.folder, left)
+            self._writers.release()
 
     def _send_last(self, courier: Courier, sender: threading.Thread) -> None:
         """Goes on as long as the server takes something; what it does not take stays in the spool."""

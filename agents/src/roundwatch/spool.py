@@ -66,7 +66,9 @@ class Spool:
                 continue
             self.streams[stream.id] = stream
             resume[stream.id] = at
-            if folder.name not in rings:
+            if folder.name in rings:  # the machine has not lost power, and the ring knows which numbers were given
+                stream.uncertain = False
+            else:
                 stream.uncertain |= boot not in ("", stream.boot)
                 stream.conclude(stream.life.last_ns)
                 stream.end()
@@ -125,11 +127,14 @@ class Spool:
         except OSError as error:
             logger.warning("spool %s: a refused record cannot be kept (%s)", self.folder, error)
 
-    def sync(self) -> None:
-        """Makes what is in the journals survive a loss of power. A slow disk delays nobody who wants the lock."""
+    def sync(self, *, at_once: bool = False) -> None:
+        """Makes what is in the journals survive a loss of power. A slow disk delays nobody who wants the lock.
+
+        `at_once`: tries now what the disk did not take a moment ago.
+        """
         with self.lock:
             for stream in self.streams.values():
-                stream.save()
+                stream.save(at_once=at_once)
             written = [fd for stream in self.streams.values() if (fd := stream.journal.written()) is not None]
         for fd in written:
             try:

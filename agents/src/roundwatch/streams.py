@@ -53,6 +53,11 @@ class Stream:
         return not self.alive and not self.pending
 
     @property
+    def unsaved(self) -> int:
+        """How many records only memory holds, because the disk did not take them."""
+        return len(self._unsaved)
+
+    @property
     def stale(self) -> bool:
         """Whether what it would send next must be read from disk."""
         top = self.pending.top()
@@ -91,11 +96,20 @@ class Stream:
             self.life.define((known, json.loads(words)) for known, words in contents.names.items())
             for record in contents.records:
                 self.life.apply(record)
+        self._take_up_segments()
         if number > self.life.next:
-            # What the ring gave and the open segment lacks was damaged there; what is sealed is named with its end.
-            self.life.next, self.life.inserted = number, number - tail
-        self._seal_what_was_left()
+            # What the ring gave and no segment has was damaged, or never got onto the disk.
+            self.go_on(tail, number)
+        self._guarded(lambda: self._begin_segment([]))
         return self.life.next - self.life.inserted
+
+    def go_on(self, tail: int, number: int) -> None:
+        """Goes on with `number` at the ring's `tail`: the numbers before it were given, and may have been sent."""
+        span, self.life.inserted = number - self.life.next, number - tail
+        lost = slots.drop(self.life.next, span=span, count=span, reason="not kept")
+        lost = lost._replace(inserted=self.life.inserted)
+        self.life.apply(lost)
+        self._keep([lost], [])
 
     def conclude(self, at_ns: int, end_state: str = "") -> None:
         """Its writer writes no more: ends what is open, and says how it ended where it did not say so itself."""
@@ -110,7 +124,7 @@ class Stream:
         """Nothing more comes."""
         if self.alive:
             self.alive = self.reporting = False
-            self._guarded(lambda: self.journal.seal(self.life.next - 1))
+            self._guarded(lambda: self.journal.seal(self._saved_until() - 1))
 
     def take(self, limit: int, text_limit: int) -> list[Record]:
         """The newest records that wait, oldest first: at most `limit`, with at most `text_limit` bytes of text."""
@@ -154,10 +168,15 @@ class Stream:
         what = thinning.sort_of(record)
         self._refused[record.number] = slots.drop(record.number, span=1, count=1, reason="refused", what=what)
 
-    def save(self) -> None:
-        """Tries again to save what the disk did not take."""
-        if self._unsaved:
-            self._save_later()
+    def save(self, *, at_once: bool = False) -> None:
+        """Tries again to save what the disk did not take: when it is time to, or `at_once`."""
+        if not self._unsaved:
+            return
+        if at_once:
+            self._retry_at = 0.0
+        self._save_later()
+        if not self._unsaved and not self.alive:
+            self._guarded(lambda: self.journal.seal(self.life.next - 1))
 
     def head(self) -> bytes:
         """All that is needed to go on with this stream: the first cells of each segment."""
@@ -180,15 +199,14 @@ class Stream:
             self._recent.extend(records)
             self._forget()
 
-    def _seal_what_was_left(self) -> None:
+    def _take_up_segments(self) -> None:
         if self.journal.open_from is not None:
             self.life.next = max(self.life.next, self.journal.open_from)
             self.pending.add(self.journal.open_from, self.life.next - 1)
-            self.journal.seal(self.life.next - 1)
+            self._guarded(lambda: self.journal.seal(self.life.next - 1))
         for known in self.journal.sealed:
             self.pending.add(*known)
             self.life.next = max(self.life.next, known[1] + 1)
-        self._guarded(lambda: self._begin_segment([]))
 
     def _write(self, records: Sequence[Record], names: Iterable[tuple[int, tuple[str, ...]]]) -> bool:
         """Appends to the journal, beginning segments as needed. False where the disk does not take it."""
@@ -237,8 +255,10 @@ class Stream:
 
     def _stored(self, first: int, last: int) -> list[Record]:
         """The records that the segment around `last` holds; a drop for numbers that are nowhere."""
-        if self.journal.open_from is not None and self.journal.open_from <= last:
-            self._guarded(lambda: self.journal.seal(self._saved_until() - 1))  # only a sealed segment is read again
+        opened, saved = self.journal.open_from, self._saved_until()
+        if opened is not None and opened <= last:
+            if not self._guarded(lambda: self.journal.seal(saved - 1)):
+                return segments.whole(self.journal.load_open().records, opened, saved - 1)
             if not self._unsaved:
                 self._guarded(lambda: self._begin_segment([]))  # the last segment tells what is open: it must stay
         below = first

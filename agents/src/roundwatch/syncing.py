@@ -87,7 +87,7 @@ def _alone(part: Path) -> Iterator[bool]:
         deadline = time.monotonic() + HAND_OVER_S
         asked = 0
         while not (free := locks.take(fd)) and time.monotonic() < deadline:
-            pid = locks.holder(fd)
+            pid = locks.holder(fd) if locks.stays(fd) else 0
             if pid > 0 and pid != asked:
                 os.kill(pid, signal.SIGTERM)
                 asked = pid
@@ -120,6 +120,7 @@ def _ship(part: Path, url: str, token: str, patience_s: float, outcome: Outcome)
     outcome.stored += preparer.stored_records
     outcome.refused += preparer.refused
     outcome.left += spool.waiting()
-    spool.sync()
+    spool.sync(at_once=True)
     spool.tidy()
+    writers.look()  # removes the rings of what was saved or stored only now
     writers.release()

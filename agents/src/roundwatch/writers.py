@@ -42,7 +42,7 @@ class Writer:
         self._writing = self.reader.writing()
         records = self.reader.read() if self._writing else self.reader.rest()
         self.stream.admit(records, self.reader.names())
-        self.reader.free(self.stream.life.next)
+        self._free()
         if self._writing:
             self.stream.seen_ns = time.monotonic_ns()
         else:
@@ -56,32 +56,33 @@ class Writer:
             return False
         return not self.lives() or time.monotonic_ns() - self._stopped_ns > AFTER_FINISH_NS
 
+    def removable(self) -> bool:
+        """Whether nobody needs the ring any more: the disk has what was in it, or the server has all of it."""
+        return not self.stream.unsaved or self.stream.done
+
     def lives(self) -> bool:
         """Whether the process is there, still writing or not."""
         return self._process is not None and not select.select([self._process], [], [], 0)[0]
 
     def sample(self, time_ns: int) -> None:
         """Reads the process's memory and limits from outside."""
-        if not self.lives():
+        # What is read anew from a ring that stays must get the same numbers again: nothing may follow it.
+        if not self.lives() or not (self._writing or self.removable()):
             return
         for sampler in self.samplers:
-            try:
-                readings.append(self.stream, sampler.read(), time_ns)
-            except (OSError, ValueError, KeyError) as error:
-                logger.warning("stream %s: %s cannot be read: %r", self.stream.id, sampler.name, error)
-                self.samplers.remove(sampler)
-                return
-
-    def close(self) -> None:
-        """Ends the stream, and lets go of the ring and the process."""
-        self.stream.end()
-        self.release(remove=True)
+            readings.append(self.stream, sampler.read(), time_ns)
+        self._free()
 
     def release(self, *, remove: bool = False) -> None:
         """Lets go of the ring and the process; with `remove` the ring is gone for good."""
         self.reader.close(remove=remove)
         if self._process is not None:
             os.close(self._process)
+
+    def _free(self) -> None:
+        """Makes room in the ring; what its writer left last stays there until the disk has it."""
+        if self._writing or not self.stream.unsaved:
+            self.reader.free(self.stream.life.next)
 
 
 class Writers:
@@ -132,6 +133,9 @@ class Writers:
         try:
             if stream is None:
                 stream = self._spool.add(name, _said(reader.said, self._boot))
+                tail, number = reader.place()
+                if number:  # its folder was lost, or the disk never had room for it
+                    stream.go_on(tail, number)
             self.all[name] = Writer(reader, stream)
         except (KeyError, TypeError, AttributeError) as error:
             reader.close()
@@ -179,13 +183,12 @@ class Writers:
                 continue
             try:
                 count += writer.drain(refused=refused)
-                over = writer.over()
+                if writer.over():
+                    count += writer.stream.alive
+                    self._end(name, writer, at_once=False)
             except Exception as error:  # noqa: BLE001 - whatever one ring holds, the others are served
                 set_aside(writer.reader.path, error)
-                over = True
-            if over:
-                writer.close()
-                del self.all[name]
+                self._end(name, writer, at_once=True)
                 count += 1
         return count
 
@@ -199,6 +202,13 @@ class Writers:
         """How far an open phase is, where its process said so."""
         writer = self.all.get(name)
         return None if writer is None else writer.reader.progress(begun.number - begun.inserted)
+
+    def _end(self, name: str, writer: Writer, *, at_once: bool) -> None:
+        """Nothing more comes of a ring; it goes when it is needed no more."""
+        writer.stream.end()
+        if at_once or writer.removable():
+            writer.release(remove=True)
+            del self.all[name]
 
     def _discard(self, name: str, writer: Writer) -> None:
         """Its run is gone on the server: its process is told to fall silent, and the ring goes when it ends."""
