@@ -77,6 +77,7 @@ _FIELDS: dict[str, Callable[[Any], str | None]] = {
     "name": _name,
     "config": _json_object,
     "conditions": _json_object,
+    "attempt": _json_object,
     "tags": _tags,
     "rounds": _whole(_MAX_ROUNDS),
     "model_bytes": _whole(LIMIT),

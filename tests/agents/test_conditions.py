@@ -32,6 +32,10 @@ def of(kernel: Kernel, environment: dict[str, str] | None = None, **modules: Any
     return conditions.found(kernel.paths, environment or {}, modules)
 
 
+def of_attempt(environment: dict[str, str] | None = None, **modules: Any) -> dict[str, Any]:
+    return conditions.of_attempt(environment or {}, modules)
+
+
 def test_hardware_limits_and_driver_are_told_without_asking_any_library(kernel: Kernel) -> None:
     found = of(kernel)
     assert found["cpu_model"] == "AMD EPYC 9654 96-Core Processor"
@@ -76,19 +80,19 @@ def test_only_named_settings_are_kept_and_none_that_could_be_a_path_or_a_secret(
     assert "someone" not in text
 
 
-def test_the_same_run_in_other_trackers_is_told_without_what_is_secret_in_an_address(kernel: Kernel) -> None:
+def test_the_same_run_in_other_trackers_is_told_without_what_is_secret_in_an_address() -> None:
     wandb = SimpleNamespace(run=SimpleNamespace(url="https://me:pw@wandb.example/team/vit/runs/ab12?apiKey=secret"))
     info = SimpleNamespace(experiment_id="7", run_id="f00")
     mlflow = SimpleNamespace(
         active_run=lambda: SimpleNamespace(info=info), get_tracking_uri=lambda: "http://me:pw@mlflow.example:5000"
     )
-    found = of(kernel, wandb=wandb, mlflow=mlflow)
+    found = of_attempt(wandb=wandb, mlflow=mlflow)
     assert found["wandb"] == "https://wandb.example/team/vit/runs/ab12"
     assert found["mlflow"] == "http://mlflow.example:5000/#/experiments/7/runs/f00"
-    idle = of(kernel, wandb=SimpleNamespace(run=None), mlflow=SimpleNamespace(active_run=lambda: None))
+    idle = of_attempt(wandb=SimpleNamespace(run=None), mlflow=SimpleNamespace(active_run=lambda: None))
     assert not idle.keys() & {"wandb", "mlflow"}
     offline = SimpleNamespace(active_run=mlflow.active_run, get_tracking_uri=lambda: "file:///home/someone/mlruns")
-    assert of(kernel, mlflow=offline)["mlflow"] == "f00"
+    assert of_attempt(mlflow=offline)["mlflow"] == "f00"
 
 
 def test_a_module_that_misbehaves_costs_its_own_facts_only(kernel: Kernel) -> None:
@@ -96,15 +100,19 @@ def test_a_module_that_misbehaves_costs_its_own_facts_only(kernel: Kernel) -> No
         def __getattr__(self, name: str) -> Any:
             raise RuntimeError(name)
 
-    found = of(kernel, torch=Hostile(), wandb=Hostile())
+    found = of(kernel, torch=Hostile())
     assert found["devices"] == "2 x NVIDIA H100 80GB HBM3"
     assert "torch" not in found
+    started = {"SLURM_JOB_START_TIME": "1764460800"}
+    assert set(of_attempt(started, wandb=Hostile())) == {"job_start_unix_s"}
 
 
 def test_on_a_system_that_shows_nothing_what_python_knows_is_left(tmp_path: Path) -> None:
     assert set(of(Kernel(tmp_path))) == {"python", "kernel", "architecture", "cpus"}
 
 
-def test_when_slurm_started_the_job_is_kept(kernel: Kernel) -> None:
-    assert of(kernel, {"SLURM_JOB_START_TIME": "1764460800"})["job_start_unix_s"] == 1764460800
-    assert "job_start_unix_s" not in of(kernel, {"SLURM_JOB_START_TIME": "soon"})
+def test_when_slurm_started_the_job_is_kept_but_is_no_condition(kernel: Kernel) -> None:
+    started = {"SLURM_JOB_START_TIME": "1764460800"}
+    assert of_attempt(started) == {"job_start_unix_s": 1764460800}
+    assert of_attempt({"SLURM_JOB_START_TIME": "soon"}) == {}
+    assert of(kernel, started) == of(kernel)

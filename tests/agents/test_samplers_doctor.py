@@ -69,6 +69,20 @@ def test_each_metric_is_told_or_the_reason_why_not_and_a_hanging_sampler_holds_u
     assert "pulled out" in lines["broken"].text
 
 
+def test_what_fails_at_first_alone_is_not_told_as_failing(hanging: Hanging) -> None:
+    class Waking(Counting):
+        def read(self) -> list[Reading]:
+            readings = super().read()
+            if self.turn == 1:
+                raise RuntimeError("asleep")
+            return readings
+
+    marks = {line.subject: line.mark for line in hardware.sample_lines([Waking()])}
+    assert marks["rate"] == "ok"
+    assert "counting" not in marks
+    assert marks["other"] == "none"
+
+
 def test_devices_are_told_with_their_ways_to_each_other(tmp_path: Path) -> None:
     kernel = Kernel(tmp_path)
     [nothing] = hardware.device_lines(kernel.paths)

@@ -1,4 +1,6 @@
-"""The facts that decide whether two runs may be compared: hardware, limits, versions, and settings of an allow-list.
+"""The facts that decide whether two runs may be compared: hardware, limits, versions, and settings of an allow-list;
+
+and beside them what is so of one attempt alone.
 
 Recorded once, when an attempt begins. Nothing is imported or asked of a driver for it, and nothing secret is kept: no
 arguments, no paths, no setting that is not named here.
@@ -8,7 +10,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -61,9 +63,19 @@ def found(
         lambda: _versions(modules),
         lambda: _backends(modules),
         lambda: _settings(environment),
-        lambda: _job(environment),
-        lambda: _tracked(modules),
     )
+    return _all(parts)
+
+
+def of_attempt(environment: Mapping[str, str] = os.environ, modules: Mapping[str, Any] = sys.modules) -> Facts:
+    """What is so of this attempt alone and decides nothing: when its job started, where else its run is recorded.
+
+    Never raises: what fails is left out.
+    """
+    return _all((lambda: _job(environment), lambda: _tracked(modules)))
+
+
+def _all(parts: Iterable[Callable[[], Facts]]) -> Facts:
     facts: Facts = {}
     for part in parts:
         try:

@@ -88,15 +88,16 @@ def _destination(mode: str) -> Destination:
 
 def _create(destination: Destination, who: wire.Identity) -> Ring:
     text = json.dumps({"identity": asdict(who), "wall_ns": time.time_ns(), "mono_ns": time.monotonic_ns()})
-    for left in reversed(range(TRIES)):
+    tries = 0
+    while True:
         folder = _folder(destination)
         try:
             # On a disk a ring would stall under writeback.
             return ring.create(folder, os.urandom(16).hex(), text.encode(), private=folders.tmpfs() is None)
         except FileNotFoundError:  # a shipper that left has removed the empty folder meanwhile
-            if not left:
+            tries += 1
+            if tries == TRIES:
                 raise
-    raise AssertionError
 
 
 def _folder(destination: Destination) -> Path:
@@ -154,6 +155,7 @@ def _begin_data(said: Said) -> dict[str, Any]:
         "model_bytes": said.model_bytes,
         "flops_per_item": None if said.flops_per_item is None else float(said.flops_per_item),
         "conditions": conditions.found(),
+        "attempt": conditions.of_attempt(),
     }
 
 

@@ -39,6 +39,14 @@ def test_a_restart_keeps_what_the_attempt_before_it_said(cast: Cast) -> None:
     assert [(each.attempt, each.newest, each.facts["driver"]) for each in said] == [(0, False, "550"), (1, True, "560")]
 
 
+def test_what_is_so_of_an_attempt_alone_is_kept_beside_its_conditions_and_decides_nothing(cast: Cast) -> None:
+    recorder = Recorder("trainer-0", began_ns=time.time_ns() - 60 * SECOND)
+    recorder.begin(conditions={"cpus": 4}, attempt={"job_start_unix_s": 1764460800})
+    deliver(cast.team.id, recorder.batch())
+    assert [each.facts for each in told(Run.objects.get())] == [{"cpus": 4, "job_start_unix_s": 1764460800}]
+    assert Run.objects.get().conditions == {"cpus": 4}
+
+
 def test_a_begin_that_comes_twice_is_kept_once_and_one_that_says_nothing_is_not(cast: Cast) -> None:
     recorder = Recorder("trainer-0", began_ns=time.time_ns() - 60 * SECOND).begin(conditions={"cpus": 4})
     batch = recorder.batch()

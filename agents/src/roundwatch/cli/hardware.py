@@ -32,7 +32,7 @@ def device_lines(paths: Paths | None = None) -> Iterator[Line]:
 
 def condition_lines() -> Iterator[Line]:
     """What a run that began here now would be recorded with, but for what its training loads first."""
-    for name, value in conditions.found().items():
+    for name, value in (conditions.found() | conditions.of_attempt()).items():
         told = ", ".join(f"{key}={each}" for key, each in value.items()) if isinstance(value, Mapping) else str(value)
         if name != "topology":
             yield Line("ok", name, told)
@@ -45,7 +45,7 @@ def sample_lines(samplers: Iterable[Sampler] | None = None) -> Iterator[Line]:
     stuck: dict[int, str] = {}
     for turn in range(2):  # rates need two readings
         time.sleep(RATE_S * turn)
-        stuck |= dict(_turn(hands, told))
+        stuck = dict(_turn(hands, told))
     for number, (hand, readings) in enumerate(zip(hands, told, strict=True)):
         for reading in readings.values():
             yield Line("ok", _subject(reading), _value(reading))
