@@ -134,11 +134,12 @@ def test_cpu_time_used_is_read_where_version_1_counts_it(kernel: Kernel, account
     assert found["cgroup_cpu_usage_cpus"] == pytest.approx(1.5)
 
 
-def test_cpu_time_used_is_told_with_a_quota_and_without(kernel: Kernel) -> None:
+@pytest.mark.parametrize("quota", ["max 100000", "150000 100000"])
+def test_cpu_time_used_is_told_with_a_quota_and_without(kernel: Kernel, quota: str) -> None:
     seconds = [10.0]
     kernel.proc("self/cgroup", "0::/\n")
     kernel.mounts(f"/ {V2} cgroup2 rw")
-    version_2(kernel, "")
+    version_2(kernel, "", cpu=quota)
     sampler = CgroupSampler(kernel.paths, clock=lambda: seconds[0])
     sampler.read()
     kernel.sys("fs/cgroup/cpu.stat", "usage_usec 3000005\n")

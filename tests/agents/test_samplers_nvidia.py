@@ -9,7 +9,7 @@ import pytest
 from roundwatch.samplers.nvidia import LOST, NOT_INSTALLED, Nvml
 from roundwatch.samplers.nvidia_devices import NvidiaSampler
 from roundwatch.samplers.nvidia_links import NvidiaLinkSampler
-from roundwatch.samplers.nvidia_processes import METRIC, Ledger, NvidiaProcessSampler, ProcessDeviceSampler
+from roundwatch.samplers.nvidia_processes import METRIC, Holdings, NvidiaProcessSampler, ProcessDeviceSampler
 from tests.agents.collector import Collector, until
 from tests.agents.conftest import Site
 from tests.agents.fakes import nvml as fake
@@ -155,7 +155,7 @@ def test_without_the_package_the_reason_says_how_to_get_it(driver: Driver, monke
     for sampler in (
         NvidiaSampler(driver.nvml),
         NvidiaLinkSampler(driver.nvml),
-        NvidiaProcessSampler(driver.nvml, Ledger()),
+        NvidiaProcessSampler(driver.nvml, Holdings()),
     ):
         assert sampler.read() == []
         assert list(sampler.absent.values()) == [NOT_INSTALLED]
@@ -197,28 +197,28 @@ def test_a_device_without_nvlink_says_so(driver: Driver) -> None:
 
 
 def test_memory_on_devices_is_told_as_the_process_that_holds_it(driver: Driver, tmp_path: Path) -> None:
-    ledger = Ledger(driver.clock)
-    assert NvidiaProcessSampler(driver.nvml, ledger).read() == []
-    mine = ProcessDeviceSampler(4242, ledger, Kernel(tmp_path).paths)
+    holdings = Holdings(driver.clock)
+    assert NvidiaProcessSampler(driver.nvml, holdings).read() == []
+    mine = ProcessDeviceSampler(4242, holdings, Kernel(tmp_path).paths)
     assert values(mine.read()) == {f"{METRIC} {uuid(0)}": 20 * GIB, f"{METRIC} {uuid(2)}": 20 * GIB}
     assert {reading.source for reading in mine.read()} == {"process"}
     for other in (99, 7):  # one whose memory the driver does not tell, one that is on no device
-        assert ProcessDeviceSampler(other, ledger, Kernel(tmp_path).paths).read() == []
+        assert ProcessDeviceSampler(other, holdings, Kernel(tmp_path).paths).read() == []
 
 
 def test_a_process_is_known_by_its_number_in_its_container_too(driver: Driver, tmp_path: Path) -> None:
     kernel = Kernel(tmp_path)
     kernel.proc("9001/status", "Name:\tpython\nNSpid:\t9001\t4242\n")
-    ledger = Ledger(driver.clock)
-    NvidiaProcessSampler(driver.nvml, ledger).read()
-    assert len(ProcessDeviceSampler(9001, ledger, kernel.paths).read()) == 2
+    holdings = Holdings(driver.clock)
+    NvidiaProcessSampler(driver.nvml, holdings).read()
+    assert len(ProcessDeviceSampler(9001, holdings, kernel.paths).read()) == 2
 
 
 def test_what_nobody_has_looked_at_for_long_is_absent(driver: Driver, tmp_path: Path) -> None:
-    ledger = Ledger(driver.clock)
-    NvidiaProcessSampler(driver.nvml, ledger).read()
+    holdings = Holdings(driver.clock)
+    NvidiaProcessSampler(driver.nvml, holdings).read()
     driver.seconds += 60
-    assert ProcessDeviceSampler(4242, ledger, Kernel(tmp_path).paths).read() == []
+    assert ProcessDeviceSampler(4242, holdings, Kernel(tmp_path).paths).read() == []
 
 
 def test_a_shipper_sends_what_its_hosts_devices_do_and_what_a_training_holds_on_them(

@@ -16,7 +16,7 @@ from roundwatch.samplers.network import NetworkSampler
 from roundwatch.samplers.nvidia import NVML
 from roundwatch.samplers.nvidia_devices import NvidiaSampler
 from roundwatch.samplers.nvidia_links import NvidiaLinkSampler
-from roundwatch.samplers.nvidia_processes import LEDGER, NvidiaProcessSampler, ProcessDeviceSampler
+from roundwatch.samplers.nvidia_processes import HOLDINGS, NvidiaProcessSampler, ProcessDeviceSampler
 from roundwatch.samplers.pressure import PressureSampler
 from roundwatch.samplers.process import ProcessSampler, ProportionalSampler
 from roundwatch.samplers.together import Seldom, Together
@@ -37,7 +37,7 @@ def host_samplers(paths: Paths | None = None) -> list[Sampler]:
         InfinibandSampler(where),
         NvidiaSampler(NVML),
         NvidiaLinkSampler(NVML),
-        NvidiaProcessSampler(NVML, LEDGER),
+        NvidiaProcessSampler(NVML, HOLDINGS),
         dcgm.DcgmSampler(dcgm.place(paths=where)),
         AmdSampler(where),
     ]
@@ -55,7 +55,7 @@ def process_samplers(pid: int, paths: Paths | None = None) -> list[Sampler]:
                 ProcessMemorySampler(pid, where),
                 ProcessSampler(pid, where),
                 CgroupSampler(where, pid, source="process"),
-                ProcessDeviceSampler(pid, LEDGER, where),
+                ProcessDeviceSampler(pid, HOLDINGS, where),
                 Seldom(ProportionalSampler(pid, where), PROPORTIONAL_S),
             ]
         )

@@ -20,9 +20,10 @@ class SamplerLoop:
 
     `emit(readings, time_ns)` gets the monotonic time in nanoseconds at which the reading began; it is called
     from this thread, at most once a period, and not at all when nothing could be read. Each sampler reads in a
-    thread of its own: what has not answered within `patience_s` is told with the next reading, and one that hangs is
-    not asked again before it has answered; what is steady is told when it changes. What fails or hangs is logged once
-    for each new message, and never stops another; nor does a failing `emit`.
+    thread of its own: what has not answered within `patience_s` is told with the next reading, at its time, which is at
+    most a period later, unless that one tells the same anew; one that hangs is not asked again before it has answered.
+    What is steady is told when it changes. What fails or hangs is logged once for each new message, and never stops
+    another; nor does a failing `emit`.
     """
 
     def __init__(
@@ -59,7 +60,9 @@ class SamplerLoop:
         deadline = time.monotonic() + self._patience_s
         readings: list[Reading] = []
         for hand, before in zip(self._hands, late, strict=True):
-            readings += self._understood(hand, hand.answer(deadline) or before)
+            answers = (before, hand.answer(deadline))
+            told = [reading for answer in answers for reading in self._understood(hand, answer)]
+            readings += {(reading.metric, reading.device, reading.source): reading for reading in told}.values()
         if readings := self._steadied.new(readings):
             self._hand_over(readings, time_ns)
 

@@ -12,7 +12,7 @@ METRIC = "process_gpu_memory_bytes"
 OLD_S = 10.0
 
 
-class Ledger:
+class Holdings:
     """Who held how much when it was last looked at. Written by one thread, read by another."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
@@ -31,12 +31,12 @@ class Ledger:
 
 
 class NvidiaProcessSampler:
-    """Looks at every device's processes and writes the ledger. It has no readings of its own."""
+    """Looks at every device's processes and notes what they hold. It has no readings of its own."""
 
     name = "nvidia processes"
 
-    def __init__(self, nvml: Nvml, ledger: Ledger) -> None:
-        self._nvml, self._ledger = nvml, ledger
+    def __init__(self, nvml: Nvml, holdings: Holdings) -> None:
+        self._nvml, self._holdings = nvml, holdings
 
     @property
     def absent(self) -> Mapping[str, str]:
@@ -53,7 +53,7 @@ class NvidiaProcessSampler:
                 # A MIG instance's process is told by the whole device as well, but without a number.
                 if process.usedGpuMemory is not None:
                     held.setdefault(process.pid, {})[device.uuid] = process.usedGpuMemory
-        self._ledger.write(held)
+        self._holdings.write(held)
         return []
 
     def _processes(self, device: Device) -> list[Any]:
@@ -61,17 +61,17 @@ class NvidiaProcessSampler:
 
 
 class ProcessDeviceSampler:
-    """What the ledger says of one process; nothing is asked of the driver."""
+    """What was noted of one process; nothing is asked of the driver."""
 
     name = "process devices"
     absent: Mapping[str, str] = {}
 
-    def __init__(self, pid: int, ledger: Ledger, paths: Paths) -> None:
-        self._ledger = ledger
+    def __init__(self, pid: int, holdings: Holdings, paths: Paths) -> None:
+        self._holdings = holdings
         self._pids = (pid, *_elsewhere(pid, paths))
 
     def read(self) -> list[Reading]:
-        held = self._ledger.of(self._pids)
+        held = self._holdings.of(self._pids)
         return [Reading(METRIC, "bytes", float(size), uuid, "process") for uuid, size in held.items()]
 
 
@@ -85,4 +85,4 @@ def _elsewhere(pid: int, paths: Paths) -> tuple[int, ...]:
     return tuple(int(word) for word in line.split()[2:] if word.isdigit())
 
 
-LEDGER = Ledger()
+HOLDINGS = Holdings()
