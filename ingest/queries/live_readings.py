@@ -132,7 +132,8 @@ def over(
     first = int(np.searchsorted(times, begin_ns, "left"))
     last = int(np.searchsorted(times, end_ns, "right"))
     age_s = None
-    if first > 0 and (metric in _HELD or first == last):
+    known_at_begin = first < times.size and times[first] == begin_ns
+    if first > 0 and not known_at_begin and (metric in _HELD or first == last):
         age_s = (begin_ns - int(times[first - 1])) / 1e9 if metric not in _HELD else None
         first -= 1
     told = values[first:last]

@@ -118,6 +118,8 @@ def test_hostile_names_are_text_in_every_part_of_the_live_page(
             "?group=machine&follow=all",
             "?rows=overview&follow=all",
             f"?q={DOCUMENT_BREAKS}&pin={DOCUMENT_BREAKS}",
+            f"?track={DOCUMENT_BREAKS}&follow=all",
+            "?track=__proto__&follow=all",
         ):
             page.goto(f"{web}/runs/{run.pk}/{query}")
             page.wait_for_selector("[data-state=live]")

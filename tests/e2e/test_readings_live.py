@@ -1,13 +1,11 @@
 """What explains a slow phase, as a person sees it: in its card and panel, under its lane, on the page of conditions."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.cast import Cast, make_cast
-from tests.e2e.browser import chromium
+from tests.cast import Cast
 from tests.e2e.training import Training, send, wait_for_spans, watching
 from tests.ingest.batches import HostRecorder
 
@@ -17,17 +15,9 @@ MARKUP = "<img src=x onerror=\"document.title='broken'\">"
 QUERY = "?group=none&follow=all"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
-
-
 @pytest.fixture
-def training(web: str, monkeypatch: pytest.MonkeyPatch) -> Training:
+def training(web: str, people: Cast) -> Training:
     """Two trainers of one machine, of which the second encodes for 30 s, throttled under a quota below its threads."""
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-    people: Cast = make_cast()
     training = Training(web, people)
     shipper = HostRecorder(began_ns=training.begin_ns)
     for index, recorder in enumerate(training.recorders):

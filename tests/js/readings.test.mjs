@@ -43,7 +43,23 @@ test("of several devices the spread is told, and that they are the machine's whe
   const found = rows(...both);
   assert.deepEqual(found["GPU · 2 of the machine"], ["utilisation 20 % to 90 %", ""]);
   assert.equal(found["GPU memory"][0], "30.0 GiB to 31.0 GiB");
-  assert.deepEqual(found["GPU power, clock"], ["clocks held back by heat", "warn"]);
+  assert.deepEqual(found["GPU power, clock"], ["held back by heat for 100 % of the time", "warn"]);
+});
+
+test("clocks that were held back for a moment at a phase's begin raise no alarm, and power stands out of its limit", () => {
+  const found = rows(over("gpu_throttled_by_power", 0.02, { high: 1, low: 0 }), over("gpu_power_watts", 80), over("gpu_power_limit_watts", 300));
+  assert.deepEqual(found["GPU power, clock"], ["80 W of 300 W · held back by power for 2 % of the time", ""]);
+});
+
+test("a quota below the threads alarms only where it was felt", () => {
+  const [allowed, seen] = [over("cgroup_cpu_quota_cpus", 6), over("visible_cpus", 32)];
+  assert.equal(rows(allowed, seen, over("cgroup_cpu_throttled_ratio", 0.01))["CPU quota"][1], "");
+  assert.equal(rows(allowed, seen)["CPU quota"][1], "warn");
+});
+
+test("the card says of network and disks only beside phases that they may explain, the panel always", () => {
+  const readings = { seconds: 18, held: false, over: [over("network_transmit_bytes_per_second", 5), over("disk_busy_ratio", 0.9)] };
+  assert.deepEqual([null, "encode", "transfer", "persist"].map((kind) => readingRows(readings, kind).map(([label]) => label)), [["network", "disks"], [], ["network"], ["disks"]]);
 });
 
 test("units that agents send are written as people do", () => {

@@ -50,6 +50,12 @@ def test_what_holds_until_told_otherwise_is_known_in_a_phase_without_a_reading()
     assert (found["low"], found["high"], found["age_s"]) == (1.0, 1.0, None)
 
 
+def test_what_changed_at_the_very_begin_of_a_phase_did_not_hold_in_it() -> None:
+    found = told("gpu_throttled_by_heat", {6: 1.0, 8: 0.0}, 8, 9)
+    assert found
+    assert (found["count"], found["high"]) == (1, 0.0)
+
+
 def test_a_moment_before_a_short_phase_is_told_with_its_age_and_never_beside_one_within() -> None:
     found = told("gpu_utilisation_ratio", {10: 1.0, 12: 0.1}, 11, 11.5)
     assert found

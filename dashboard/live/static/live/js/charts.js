@@ -5,27 +5,12 @@ import { chartsOf } from "./chartgroups.js";
 import { band, line } from "./curves.js";
 import { el, fit, say } from "./dom.js";
 import { reading } from "./format.js";
-import { readings, resample, summarize } from "./resample.js";
+import { extentOfReadings, readings, resample, summarize } from "./resample.js";
 
 const HEIGHT = 58;
 const INSET = 6;
 const COLUMN = 3;
 const MANY = 256;
-const MOST_READINGS = 20_000;
-
-/** Lowest and highest reading in view, or null where there are too many to look at each. */
-function extentOfReadings(lines, view) {
-  const ranges = lines.map((line) => [line, line.indexAt(view.from) + 1, line.indexAt(view.to)]);
-  if (ranges.reduce((sum, [, first, last]) => sum + last - first, 0) > MOST_READINGS) return null;
-  let [least, most] = [Infinity, -Infinity];
-  for (const [{ values }, first, last] of ranges) {
-    for (let i = first; i <= last; i++) {
-      if (values[i] < least && values[i] !== -Infinity) least = values[i];
-      if (values[i] > most && values[i] !== Infinity) most = values[i];
-    }
-  }
-  return [least, most];
-}
 
 /** Lowest and highest finite value of what is drawn; of nothing, Infinity and -Infinity. */
 function extentOf(low, high) {

@@ -1,8 +1,11 @@
 // What was sampled while a phase ran, in words: the throttling, pressure, memory and devices that may explain it.
 
-import { bytes, duration, plural, reading } from "./format.js";
+import { bytes, duration, plural, reading, share } from "./format.js";
 
 const THROTTLED_BY = ["power", "heat", "board"];
+// From which share of the time on it may explain why a phase is slow.
+const THROTTLED = 0.05;
+const WAITED = 0.2;
 const DIRECTIONS = [["receive", "received"], ["transmit", "sent"]];
 
 /** Picks readings of a metric, of the process alone or of its machine, and words them. */
@@ -53,7 +56,7 @@ function throttling(of) {
   const parts = [];
   if (ratio) parts.push(of.mean(ratio, "ratio", ratio.high > 0 ? "in " : "").replace("%", "% of the periods"));
   if (seconds?.rise > 0) parts.push(`${duration(seconds.rise * 1e9)} held back, summed over CPUs`);
-  const tone = ratio?.mean >= 0.05 ? "warn" : "";
+  const tone = ratio?.mean >= THROTTLED ? "warn" : "";
   return ["CPU throttled", parts, tone];
 }
 
@@ -66,14 +69,15 @@ function quota(of) {
     threads && plural(threads.high, "thread"),
     used && of.mean(used, "cpus", "used "),
   ];
-  return [allowed ? "CPU quota" : "CPUs, no quota", parts, allowed && seen && allowed.mean < seen.high ? "warn" : ""];
+  const throttled = of.one("cgroup_cpu_throttled_ratio")?.mean ?? 1;
+  return [allowed ? "CPU quota" : "CPUs, no quota", parts, throttled >= THROTTLED && allowed && seen && allowed.mean < seen.high ? "warn" : ""];
 }
 
 function pressure(of) {
   const whose = of.one("cgroup_pressure_cpu_waiting_ratio") ? "cgroup" : "host";
   const parts = [["cpu", "CPU"], ["memory", "memory"], ["io", "disks"]].map(([what, word]) => of.mean(of.one(`${whose}_pressure_${what}_waiting_ratio`), "ratio", `${word} `));
   const most = Math.max(...["cpu", "memory", "io"].map((what) => of.one(`${whose}_pressure_${what}_waiting_ratio`)?.mean ?? 0));
-  return [whose === "host" ? "host waited for" : "waited for", parts, most >= 0.2 ? "warn" : ""];
+  return [whose === "host" ? "host waited for" : "waited for", parts, most >= WAITED ? "warn" : ""];
 }
 
 function host(of) {
@@ -108,11 +112,12 @@ function gpu(of) {
   return [`GPU${devices(of)}`, parts, of.all("gpu_reachable").some((one) => one.low === 0) ? "warn" : ""];
 }
 
+const outOf = (text, limit, unit) => (text && limit ? `${text} of ${reading(limit.mean, unit)}` : text);
+
 function gpuMemory(of) {
   const total = of.most("gpu_memory_total_bytes");
   const parts = [
-    of.spread("gpu_memory_used_bytes", "bytes"),
-    total && `of ${bytes(total.mean)}`,
+    outOf(of.spread("gpu_memory_used_bytes", "bytes"), total, "bytes"),
     of.spread("process_gpu_memory_bytes", "bytes", "this process "),
   ];
   return ["GPU memory", parts, ""];
@@ -120,16 +125,14 @@ function gpuMemory(of) {
 
 function gpuPower(of) {
   const [limit, top] = [of.most("gpu_power_limit_watts"), of.most("gpu_sm_clock_max_hertz")];
-  const by = THROTTLED_BY.filter((what) => of.all(`gpu_throttled_by_${what}`).some((one) => one.high > 0));
+  const by = THROTTLED_BY.map((what) => [what, of.most(`gpu_throttled_by_${what}`)?.mean ?? 0]).filter(([, part]) => part > 0);
   const parts = [
-    of.spread("gpu_power_watts", "watts"),
-    limit && `of ${reading(limit.mean, "watts")}`,
-    of.spread("gpu_sm_clock_hertz", "hertz"),
-    top && `of ${reading(top.mean, "hertz")}`,
+    outOf(of.spread("gpu_power_watts", "watts"), limit, "watts"),
+    outOf(of.spread("gpu_sm_clock_hertz", "hertz"), top, "hertz"),
     of.spread("gpu_temperature_celsius", "celsius"),
-    by.length && `clocks held back by ${by.join(", ")}`,
+    ...by.map(([what, part]) => `held back by ${what} for ${share(part)} of the time`),
   ];
-  return ["GPU power, clock", parts, by.length ? "warn" : ""];
+  return ["GPU power, clock", parts, by.some(([, part]) => part >= THROTTLED) ? "warn" : ""];
 }
 
 function traffic(of) {
@@ -142,11 +145,17 @@ function disks(of) {
 }
 
 const RULES = [throttling, quota, pressure, host, memory, gpu, gpuMemory, gpuPower, traffic, disks];
+// What the card, which is to stay small, says only of phases that it may explain.
+const ONLY_FOR = new Map([[traffic, ["transfer", "aggregate", "wait"]], [disks, ["persist", "input", "apply"]]]);
 
-/** Rows [label, text, tone] on what was sampled while a phase ran; `tone` is "warn" where it may explain slowness. */
-export function readingRows(readings) {
+/**
+ * Rows [label, text, tone] on what was sampled while a phase ran; `tone` is "warn" where it may explain slowness. Of a
+ * phase of a `kind` only what is likely to matter to it.
+ */
+export function readingRows(readings, kind = null) {
   if (!readings?.over?.length) return [];
   const of = new Picked(readings);
-  const rows = RULES.map((rule) => rule(of)).map(([label, parts, tone]) => [label, parts.filter(Boolean).join(" · "), tone]);
+  const rules = RULES.filter((rule) => kind === null || (ONLY_FOR.get(rule)?.includes(kind) ?? true));
+  const rows = rules.map((rule) => rule(of)).map(([label, parts, tone]) => [label, parts.filter(Boolean).join(" · "), tone]);
   return rows.filter(([, text]) => text);
 }

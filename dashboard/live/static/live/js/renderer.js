@@ -131,7 +131,7 @@ export class Renderer {
     if (ui.show !== "lanes") return;
     const { hover, selection: selected, mark, cursor, area } = ui;
     const gaps = gapsInSight(layout, view, viewport);
-    const tracks = [...rowsInSight(layout, viewport)].filter((row) => row.kind === "track");
+    const tracks = ui.track ? [...rowsInSight(layout, viewport)].filter((row) => row.kind === "track") : [];
     this.overlay.draw({ view, theme: this.theme, store, bars: this.bars, gaps, hover, selected, now, mark, cursor, area, ...viewport });
     this.tracks = drawTracks(this.overlay.context, tracks, { store, view, theme: this.theme, cursor, ...viewport });
   }

@@ -1,5 +1,7 @@
 // Readings taken at different times, brought to common times and summed up over workers.
 
+const MOST_READINGS = 20_000;
+
 /**
  * Values of a line at `from + i * step`, joined linearly where readings are at most `gap` apart. Elsewhere NaN, but for
  * one step after a reading, so that it shows even where it is alone.
@@ -46,4 +48,18 @@ export function summarize(rows, how) {
     value[i] = how === "highest" ? high[i] : (known[(filled - 1) >> 1] + known[filled >> 1]) / 2;
   }
   return { low, high, value };
+}
+
+/** Lowest and highest reading in view, or null where there are too many to look at each. */
+export function extentOfReadings(lines, view) {
+  const ranges = lines.map((line) => [line, line.indexAt(view.from) + 1, line.indexAt(view.to)]);
+  if (ranges.reduce((sum, [, first, last]) => sum + last - first, 0) > MOST_READINGS) return null;
+  let [least, most] = [Infinity, -Infinity];
+  for (const [{ values }, first, last] of ranges) {
+    for (let i = first; i <= last; i++) {
+      if (values[i] < least && values[i] !== -Infinity) least = values[i];
+      if (values[i] > most && values[i] !== Infinity) most = values[i];
+    }
+  }
+  return [least, most];
 }

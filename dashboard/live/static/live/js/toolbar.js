@@ -27,7 +27,7 @@ export class Toolbar {
       const select = el("select", { class: "button", "aria-label": name, change: () => actions.choose(name, select.value) }, options(CHOICES[name]));
       return [name, select];
     }));
-    this.reading = el("select", { class: "button reading", "aria-label": "Reading under the lanes", title: "A reading under the lanes (U)", change: () => actions.choose("track", this.reading.value) });
+    this.reading = el("select", { class: "button reading", "aria-label": "Reading under the lanes", title: "A reading under the lanes (U), but for those of the overview", change: () => actions.choose("track", this.reading.value) });
     this.table = el("button", { type: "button", class: "button", title: "T", click: () => actions.cycle("show") }, "Table");
     this.filter = el("input", { type: "search", class: "filter", placeholder: "Filter /", "aria-label": "Filter lanes", maxlength: 128, input: () => actions.choose("filter", this.filter.value) });
     this.legend = el("div", { class: "legend" });

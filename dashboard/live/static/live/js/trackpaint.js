@@ -3,7 +3,7 @@
 import { niceStep } from "./arithmetic.js";
 import { band, line } from "./curves.js";
 import { reading } from "./format.js";
-import { readings, resample, summarize } from "./resample.js";
+import { extentOfReadings, readings, resample, summarize } from "./resample.js";
 import { titleOf } from "./tracks.js";
 
 const COLUMN = 3;
@@ -41,8 +41,11 @@ export function sampled(row, { store, view, cursor }) {
   const from = Math.floor(view.from / step) * step;
   const rows = lines.map((one) => resample(one, from, step, Math.ceil(view.width / wide) + 2, gap));
   const summed = summarize(rows, "median");
+  // Where no reading falls into the view, as between two, what is drawn is told.
+  const [least, most] = extentOfReadings(lines, view) ?? [];
+  const told = extent([least], [most]);
   const now = summarize(readings(lines, cursor, gap).map((one) => [one]), "median").value[0];
-  return { row, info, ...summed, x: (i) => view.x(from + i * step), extent: extent(summed.low, summed.high), now, many: lines.length > 1 };
+  return { row, info, ...summed, x: (i) => view.x(from + i * step), extent: told ?? extent(summed.low, summed.high), now, many: lines.length > 1 };
 }
 
 /** The texts of a track: {label, value, range, title}. */
