@@ -79,19 +79,36 @@ def test_the_installations_own_token_is_marked(cast: Cast, settings: Settings, t
     own = Token.objects.exclude(pk=other).get().pk
     client = browser_of(cast.owner)
     assert client.get("/connect/").content.count(b"this server's own") == 1
-    assert b"own agent" in client.get(f"/connect/tokens/{own}/revoke/").content
+    asked = client.get(f"/connect/tokens/{own}/revoke/").content
+    assert b"own agent" in asked
+    assert b"the demo" in asked
     assert b"own agent" not in client.get(f"/connect/tokens/{other}/revoke/").content
     assert b"this server's own" not in browser_of(cast.stranger).get("/connect/").content
 
 
+def copied(page: str) -> list[str]:
+    return re.findall(r'data-copy="(\w+)"', page)
+
+
 def test_every_block_can_be_copied_and_the_rest_docs_are_linked(cast: Cast) -> None:
-    page = browser_of(cast.member).get("/connect/").content.decode()
-    assert (
-        re.findall(r'data-copy="(\w+)"', page)
-        == re.findall(r'<code id="(\w+)"', page)
-        == ["install", "variables", "snippet"]
-    )
+    page = browser_of(cast.member).post("/connect/", FORM).content.decode()
+    blocks = ["token", "install", "variables", "snippet"]
+    assert sorted(copied(page)) == sorted(re.findall(r'<code id="(\w+)"', page)) == sorted(blocks)
     assert page.count('href="/api/v1/docs"') == 2
+
+
+def test_without_a_token_to_show_there_is_nothing_to_copy_but_a_form_above_it(cast: Cast) -> None:
+    tokens.issue(cast.team, "of another day", ["ingest"])
+    page = browser_of(cast.member).get("/connect/").content.decode()
+    assert copied(page) == ["install", "snippet"]
+    assert '<details class="make-token" open>' in page
+    assert page.index("Make token") < page.index('id="variables"')
+
+
+def test_it_says_how_a_second_person_comes_in(cast: Cast) -> None:
+    page = browser_of(cast.viewer).get("/connect/").content.decode()
+    assert "add_member" in page
+    assert "login_url --user" in page
 
 
 def test_another_teams_token_can_be_neither_seen_nor_revoked(cast: Cast) -> None:
