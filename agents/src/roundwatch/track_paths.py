@@ -17,7 +17,7 @@ from roundwatch import track_frames, track_links
 
 MAX_DEPTH = 12
 MAX_WIDTH = 64
-MAX_S = 0.25
+MAX_S = 1.0
 OWN = str(Path(__file__).parent)
 
 

@@ -7,7 +7,9 @@ backend. A rank that comes late to it waits least. How long the buckets travelle
 backward pass hid, is what DDP itself has measured.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from time import monotonic_ns
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -30,10 +32,9 @@ def watch(model: Any, recorder: Recorder) -> "Watch":
 
     Raises TypeError for what is no module.
     """
-    module = getattr(model, "_orig_mod", model)
-    if not isinstance(module, torch.nn.Module):
+    if not isinstance(model, torch.nn.Module):
         raise TypeError(f"watch_ddp takes a model, not {type(model).__name__}")
-    return Watch(module, Spans(recorder))
+    return Watch(model, Spans(recorder))
 
 
 class Watch:
@@ -41,16 +42,17 @@ class Watch:
 
     def __init__(self, model: torch.nn.Module, spans: Spans) -> None:
         self._heads = {name: spans.head(name) for name in NAMES}
-        self._parallel = isinstance(model, torch.nn.parallel.DistributedDataParallel)
+        inside: Any = _uncompiled(model)
+        self._parallel = isinstance(inside, torch.nn.parallel.DistributedDataParallel)
         on_device = any(parameter.is_cuda for parameter in model.parameters())
         self._marks: Any = DeviceMarks(spans, _cuda_event) if on_device else HostMarks(spans)
-        self._overlap = Overlap(model, on_device=on_device) if self._parallel else None
+        self._overlap = Overlap(inside, on_device=on_device) if self._parallel else None
         self._parameters = {id(parameter) for parameter in model.parameters()}
         self._own: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
         engine: Any = torch.autograd.Variable._execution_engine  # noqa: SLF001 - as DDP's own Python does it
         self._queue: Callable[[Callable[[], None]], None] = engine.queue_callback
         self._seq = 0
-        self._group = _group_of(model) if self._parallel else {}
+        self._group = _group_of(inside) if self._parallel else ""
         self._reset()
         self._handles = [
             model.register_forward_pre_hook(self._forward_begins),
@@ -58,8 +60,9 @@ class Watch:
             register_optimizer_step_pre_hook(self._optimizer_begins),
             register_optimizer_step_post_hook(self._optimizer_ends),
         ]
-        if self._parallel:
-            inner: Any = model.module
+        # Within a compiled model a hook of ours would break its graph.
+        if self._parallel and inside is model and next(model.buffers(), None) is not None:
+            inner: Any = inside.module
             self._handles.append(inner.register_forward_pre_hook(self._buffers_agree))
 
     def close(self) -> None:
@@ -81,6 +84,7 @@ class Watch:
     def _forward_begins(self, module: Any, _: Any) -> None:
         self._reset()
         self._marks.poll()
+        module = _uncompiled(module)
         if module.training and torch.is_grad_enabled():
             self._where = self._marks.where()
             self._reduces = self._parallel and module.require_backward_grad_sync
@@ -101,17 +105,18 @@ class Watch:
             return
         self._marks.write(self._heads["forward"], self._where, self._began, self._marks.now())
         self._began = None
-        found = False
-        for tensor in _tensors(output, MAX_DEPTH):
-            tensor.register_hook(self._backward_begins)
-            found = True
-        if not found:
+        tensors = [output] if isinstance(output, torch.Tensor) else list(_tensors(output))
+        for tensor in tensors:
+            if tensor.requires_grad:
+                tensor.register_hook(self._backward_begins)
+        if not tensors:
             tell_once("watch_ddp finds no tensor in what the model returns: its backward pass is not recorded")
 
     @harmless()
     def _backward_begins(self, _: Any) -> None:
         if self._backward is None:
             self._where = self._marks.where()
+            self._backward_ns = monotonic_ns()
             self._backward = self._marks.now()
             self._queue(self._backward_computed)
 
@@ -128,11 +133,10 @@ class Watch:
     @harmless()
     def _reduced(self) -> None:
         self._backward = None
-        attrs: dict[str, Any] = {**self._group, "seq": self._seq}
-        self._seq += 1
         ended = self._marks.now()
-        if self._overlap is not None:
-            attrs |= self._overlap.read()
+        told = "" if self._overlap is None else self._overlap.read(self._backward_ns)
+        attrs = f'{{{self._group}"seq":{self._seq}{told}}}'.encode()
+        self._seq += 1
         self._marks.write(self._heads["allreduce"], self._where, self._compute_ended, ended, attrs)
 
     @harmless()
@@ -160,10 +164,15 @@ class Watch:
         return own
 
 
-def _group_of(model: Any) -> dict[str, Any]:
-    """The name that torch gave to the processes that reduce together."""
+def _uncompiled(model: Any) -> Any:
+    """What torch.compile was given, where it made this model."""
+    return getattr(model, "_orig_mod", model)
+
+
+def _group_of(model: Any) -> str:
+    """The name that torch gave to the processes that reduce together, as the begin of a JSON object's inside."""
     name = getattr(getattr(model, "process_group", None), "group_name", None)
-    return {"process_group": name} if isinstance(name, str) else {}
+    return f'"process_group":{json.dumps(name)},' if isinstance(name, str) else ""
 
 
 def _cuda_event() -> Any:
@@ -171,10 +180,10 @@ def _cuda_event() -> Any:
     return event(enable_timing=True)
 
 
-def _tensors(output: Any, depth: int) -> Iterator[Any]:
+def _tensors(output: Any) -> Iterator[Any]:
     """The first tensors in a model's output that a backward pass can begin at."""
     left = MAX_OUTPUTS
-    todo: list[tuple[Any, int]] = [(output, depth)]
+    todo: list[tuple[Any, int]] = [(output, MAX_DEPTH)]
     while todo and left:
         value, deeper = todo.pop(0)
         if isinstance(value, torch.Tensor):

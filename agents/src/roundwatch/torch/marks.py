@@ -14,6 +14,7 @@ from roundwatch.torch.spans import Spans, Where
 
 MAX_WAITING = 4_096  # marks that the device has not reached: a step has seven
 LAST_WAIT_S = 1.0
+ON_DEVICE = b'{"device":true}'
 
 
 class HostMarks:
@@ -24,9 +25,7 @@ class HostMarks:
         self.where = spans.here
         self.now = time.monotonic_ns
 
-    def write(
-        self, head: int, where: Where, begin: int | None, end: int | None, attrs: dict[str, Any] | None = None
-    ) -> None:
+    def write(self, head: int, where: Where, begin: int | None, end: int | None, attrs: bytes = b"") -> None:
         """Records the phase between two marks."""
         if begin is not None and end is not None:
             self._spans.write(head, where, begin, end, attrs)
@@ -46,7 +45,7 @@ class Mark:
     def __init__(self, event: Any, recorded_ns: int) -> None:
         self.event, self.recorded_ns = event, recorded_ns
         self.at: int | None = None
-        self.spans: list[tuple[int, Where, Mark, dict[str, Any] | None]] = []  # what ends here
+        self.spans: list[tuple[int, Where, Mark, bytes]] = []  # what ends here
 
 
 class DeviceMarks:
@@ -69,12 +68,10 @@ class DeviceMarks:
         self._waiting.append(mark)
         return mark
 
-    def write(
-        self, head: int, where: Where, begin: Mark | None, end: Mark | None, attrs: dict[str, Any] | None = None
-    ) -> None:
+    def write(self, head: int, where: Where, begin: Mark | None, end: Mark | None, attrs: bytes = b"") -> None:
         """Records the phase between two marks as soon as a poll finds that it is over."""
         if begin is not None and end is not None:
-            end.spans.append((head, where, begin, {**(attrs or {}), "device": True}))
+            end.spans.append((head, where, begin, attrs[:-1] + b"," + ON_DEVICE[1:] if attrs else ON_DEVICE))
 
     def poll(self) -> None:
         """Takes the times of what the device has reached. Waits for nothing."""

@@ -1,11 +1,13 @@
 """How long a step's buckets travelled, and how much of that the backward pass hid: DDP's own measurements."""
 
+import time
 from typing import Any
 
 from roundwatch.misuse import describe, tell_once
 
 SECONDS = {"comm_s": "backward_comm_time", "overlap_s": "backward_compute_comm_overlap_time"}
 MEASURED_AT = "backward_comm_time_start"
+SHORT_NS, SOME = 5_000_000, 16
 
 
 class Overlap:
@@ -13,7 +15,7 @@ class Overlap:
 
     def __init__(self, model: Any, *, on_device: bool) -> None:
         self._logger: Any = None
-        self._seen = 0
+        self._seen = self._passed = 0
         # For a device DDP takes these times by waiting for it, in the step, so it is not asked to.
         if not on_device:
             try:
@@ -22,19 +24,25 @@ class Overlap:
             except Exception as error:  # noqa: BLE001 - another torch; the training goes on
                 self._give_up(error)
 
-    def read(self) -> dict[str, float]:
-        """Of the backward pass that has just ended, in seconds: `comm_s`, and what it hid of that, `overlap_s`."""
-        if self._logger is None:
-            return {}
+    def read(self, since_ns: int) -> str:
+        """Of the backward pass that has just ended, in seconds: `comm_s`, and what it hid of that, `overlap_s`; as the
+        end of a JSON object's inside, empty where nothing is told.
+
+        It began at `since_ns` of the monotonic clock: of short ones, which this would slow down, only some are told.
+        """
+        self._passed += 1
+        if self._logger is None or (self._passed % SOME and time.monotonic_ns() - since_ns < SHORT_NS):
+            return ""
         try:
             self._logger.set_runtime_stats_and_log()
             data = self._logger._get_ddp_logging_data().ints_map  # noqa: SLF001 - the only door to it
             fresh = data.get(MEASURED_AT, 0) != self._seen
             self._seen = data.get(MEASURED_AT, 0)
-            return {name: data[key] / 1e9 for name, key in SECONDS.items() if key in data} if fresh else {}
+            told = [f',"{name}":{data[key] / 1e9}' for name, key in SECONDS.items() if key in data]
+            return "".join(told) if fresh else ""
         except Exception as error:  # noqa: BLE001 - another torch; the training goes on
             self._give_up(error)
-            return {}
+            return ""
 
     def _give_up(self, error: Exception) -> None:
         self._logger = None

@@ -1,8 +1,5 @@
 """Phases whose times are known when they are over: one write each, not one at the begin and one at the end."""
 
-import json
-from typing import Any
-
 from roundwatch import slots, wire
 from roundwatch.phases import NOWHERE, Recorder
 from roundwatch.ring import OWN_NUMBER
@@ -32,11 +29,11 @@ class Spans:
         """The device's own lane in the round of now: it works while the host is somewhere else."""
         return self.recorder.scope.bits | self.recorder.root(NOWHERE, DEVICE_LANE).ground.thread, -1
 
-    def write(self, head: int, where: Where, begin: int, end: int, attrs: dict[str, Any] | None = None) -> None:
-        """Records a phase from `begin` to `end`, in nanoseconds of the monotonic clock. `attrs` hold plain values."""
+    def write(self, head: int, where: Where, begin: int, end: int, attrs: bytes = b"") -> None:
+        """Records a phase from `begin` to `end`, in nanoseconds of the monotonic clock. `attrs` is JSON."""
         ring, duration = self.recorder.ring, max(end - begin, 0)
         if attrs:
-            ring.put_text(json.dumps(attrs).encode(), head, where[0], OWN_NUMBER, where[1], begin, duration)
+            ring.put_text(attrs, head, where[0], OWN_NUMBER, where[1], begin, duration)
             return
         number = ring.take()
         if number < ring.limit or ring.room(number):
