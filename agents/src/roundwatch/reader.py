@@ -6,18 +6,15 @@ import mmap
 import os
 import struct
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from roundwatch import layout, locks, slots
+from roundwatch.holes import Holes
 from roundwatch.layout import Sizes
 from roundwatch.slots import SIZE, Record
 
-AHEAD = 64  # how far beyond a hole one looks for life
 TEXT_LOST = b'{"roundwatch_attributes": "there was no room for them"}'
-HOLE_POLLS, HOLE_NS = 10, 2_000_000_000
-MOST_LOST = 1 << 40  # more than a process can lose in its life
 
 
 class OtherVersionError(ValueError):
@@ -44,13 +41,13 @@ class RingReader:
         self._head = memoryview(self._memory)[: layout.PAGE].cast("q")
         self._slots = memoryview(self._memory)[self._sizes.slots_at : self._sizes.total]
         self._words = self._slots.cast("q")
+        self._holes = Holes(self._head, self._words, self._sizes.slots)
         told = layout.check(self._head[layout.TAIL], self._head[layout.HEAP_TAIL], self._head[layout.NEXT])
         self.sound = self._head[layout.CHECK] in (0, told)
-        self.next = self._head[layout.TAIL] if self.sound else self._lowest()
+        self.next = self._head[layout.TAIL] if self.sound else self._holes.lowest()
         # The first text that is read tells it again.
         self._heap_end = self._head[layout.HEAP_TAIL] if self.sound else 0
         self._names_end = 0
-        self._hole: tuple[int, int, int, int] = (-1, 0, 0, -1)  # number, since, polls, highest
 
     def _check(self) -> Sizes:
         try:
@@ -90,10 +87,10 @@ class RingReader:
         """The next records in order, at most `limit`; ranges that found no room are DROP records."""
         records: list[Record] = []
         while len(records) < limit:
-            if self._committed(self.next):
+            if self._holes.committed(self.next):
                 records += self._run(min(limit - len(records), 256))
             else:
-                drop = self._lost(self.next) or self._torn()
+                drop = self._holes.lost(self.next) or self._holes.torn(self.next)
                 if drop is None:
                     break
                 records.append(drop)
@@ -103,17 +100,12 @@ class RingReader:
     def rest(self) -> list[Record]:
         """Everything that is left once the writer is gone: what was never committed is torn."""
         records = self.read(1 << 40)
-        while (following := self._following()) is not None:
+        while (following := self._holes.following(self.next)) is not None:
             if span := following - self.next:
                 records.append(slots.drop(self.next, span=span, count=span, reason="torn"))
                 self.next = following
             records += self.read(1 << 40)
         return records
-
-    def _following(self) -> int | None:
-        """The lowest number from the next one on that was committed, or lost for want of room; None where none was."""
-        lost = [max(first, self.next) for first, end, _, _ in self._losses() if end > self.next]
-        return min([number for number in self._numbers() if number >= self.next] + lost, default=None)
 
     def names(self) -> list[tuple[int, list[str]]]:
         """The names (number, words) that were defined since the last call."""
@@ -176,9 +168,6 @@ class RingReader:
         if remove:
             self.path.unlink(missing_ok=True)
 
-    def _committed(self, number: int) -> bool:
-        return bool(self._words[((number & (self._sizes.slots - 1)) << 3) + 7] == number + 1)
-
     def _run(self, limit: int) -> list[Record]:
         """The committed records from `next` on that lie side by side."""
         at = self.next & (self._sizes.slots - 1)
@@ -199,63 +188,3 @@ class RingReader:
         begin = self._sizes.heap_at + at % self._sizes.heap
         self._heap_end = max(self._heap_end, at + length)
         return slots.unpack(slot, self._memory[begin : begin + length], from_ring=True)
-
-    def _lost(self, number: int) -> Record | None:
-        """The DROP for the numbers from `number` on that the writer lost for want of room."""
-        for first, end, from_ns, to_ns in self._losses():
-            if first <= number < end:
-                span = self._hole_span(number, end)
-                return slots.drop(number, span=span, count=span, reason="ring full", from_ns=from_ns, to_ns=to_ns)
-        return None
-
-    def _losses(self) -> Iterator[list[int]]:
-        words = self._head[layout.LOST : layout.LOST + layout.LOST_SPACE].tolist()
-        for at in range(0, layout.LOST_SPACE, layout.LOST_WORDS) if any(words) else ():
-            found = words[at : at + layout.LOST_WORDS]
-            if 0 <= found[0] < found[1] < found[0] + MOST_LOST and 0 < found[2] <= found[3] <= time.monotonic_ns():
-                yield found
-
-    def _hole_span(self, number: int, end: int) -> int:
-        near = min(end, number + self._sizes.slots)
-        return next((at for at in range(number + 1, near) if self._committed(at)), end) - number
-
-    def _torn(self) -> Record | None:
-        """The DROP for one number whose thread was interrupted between taking and writing it; None while it may come.
-
-        It may come as long as the rest of the process does not go on either: a stopped process is not a torn one.
-        """
-        number = self.next
-        if not self._goes_on():
-            return None
-        highest, now = self._end(), time.monotonic_ns()
-        seen, since, polls, before = self._hole
-        if seen != number:
-            self._hole = (number, now, 0, highest)
-            return None
-        polls += highest > before
-        self._hole = (number, since, polls, highest)
-        if polls < HOLE_POLLS or now - since < HOLE_NS:
-            return None
-        return slots.drop(number, span=1, count=1, reason="torn")
-
-    def _goes_on(self) -> bool:
-        """Whether something close behind the next number is committed."""
-        at = self.next & (self._sizes.slots - 1)
-        commits = self._words[(at << 3) + 7 : (at + AHEAD) << 3 : 8].tolist()
-        wrapped = self._words[7 : max(0, at + AHEAD - self._sizes.slots) << 3 : 8].tolist()
-        return max(*commits, *wrapped, 0) > self.next
-
-    def _end(self) -> int:
-        """The number after the highest that was committed, or lost for want of room."""
-        written = max(self._numbers(), default=-1) + 1
-        return max(written, self.next, *(lost[1] for lost in self._losses()), 0)
-
-    def _numbers(self) -> list[int]:
-        """The numbers that are committed in the ring, in no order; what cannot stand in its place is none."""
-        mask = self._sizes.slots - 1
-        commits = self._words[7::8].tolist()
-        return [commit - 1 for at, commit in enumerate(commits) if commit > 0 and (commit - 1) & mask == at]
-
-    def _lowest(self) -> int:
-        """The lowest number that may still lie in the ring."""
-        return max(0, max(self._numbers(), default=-1) + 1 - self._sizes.slots)

@@ -12,11 +12,10 @@ from typing import Any
 
 from roundwatch import segments, thinning
 from roundwatch.folders import make_private
-from roundwatch.journal import Journal, Kept, Range
-from roundwatch.life import Life
-from roundwatch.segments import Contents
+from roundwatch.journal import Kept, Range
 from roundwatch.slots import Record
 from roundwatch.streams import Stream
+from roundwatch.taking_up import NewerError, found
 
 logger = logging.getLogger("roundwatch")
 LIMIT_BYTES = 1 << 30
@@ -24,10 +23,6 @@ SLICE_S = 0.1  # how long thinning may keep others from the lock
 STREAM_CHARS = 32
 REFUSED = "refused"
 REFUSED_BYTES, REFUSED_STREAMS_BYTES = 16 << 20, 64 << 20
-
-
-class NewerError(ValueError):
-    """A stream that a newer version wrote: not ours to read, and not ours to move."""
 
 
 class Spool:
@@ -191,37 +186,3 @@ class Spool:
             folder.rename(aside / f"{folder.name}-{time.time_ns()}")
         except OSError as problem:
             logger.warning("spool %s: cannot be set aside either (%s)", folder, problem)
-
-
-def found(folder: Path, kept: Kept, tail: int, number: int) -> tuple[Stream, int]:
-    """The stream that lies in a folder, and the ring's number at which it goes on (see `Stream.restore`).
-
-    Raises NewerError, OSError, ValueError, KeyError or TypeError where none can be made out.
-    """
-    journal = Journal(folder, kept)
-    brief, life, following = b"", b"", []
-    for contents in _newest_first(journal):
-        brief = brief or contents.brief
-        if not life:
-            life = contents.head
-            following.append(contents)
-        if brief and life:
-            break
-    if not brief:
-        raise ValueError("no segment says whose stream it is")
-    said = json.loads(brief)
-    if said.get("layout", 1) > segments.LAYOUT:
-        raise NewerError(f"layout {said['layout']} is of a newer version, which may read it")
-    stream = Stream(folder, said)
-    stream.journal = journal
-    stream.uncertain = any(contents.frayed for contents in following)
-    known = json.loads(life) if life else Life().snapshot()
-    return stream, stream.restore(known, following[::-1], tail=tail, number=number)
-
-
-def _newest_first(journal: Journal) -> Iterator[Contents]:
-    left = journal.find()
-    if left is not None:
-        yield left
-    for known in reversed(journal.sealed):
-        yield journal.load(known)

@@ -1,0 +1,85 @@
+"""One training process that a shipper serves: its ring emptied into its stream, its life watched."""
+
+import os
+import select
+import time
+
+from roundwatch import readings
+from roundwatch.reader import RingReader
+from roundwatch.samplers import process_samplers
+from roundwatch.samplers.base import Sampler
+from roundwatch.streams import Stream
+
+AFTER_FINISH_NS = 60_000_000_000  # what a process keeps after its run is what detection looks for
+
+
+class Writer:
+    """One training process with its ring and its stream."""
+
+    def __init__(self, reader: RingReader, stream: Stream) -> None:
+        self.reader, self.stream = reader, stream
+        self.samplers: list[Sampler] = []
+        self._writing = True
+        self._stopped_ns = 0
+        self._process = _watched(pid := reader.pid())
+        if self._process is not None:
+            self.samplers = process_samplers(pid)
+
+    def drain(self, *, refused: bool) -> int:
+        """Moves what the ring holds into the stream. Returns how many records that were."""
+        if not self._writing:
+            return 0
+        self.reader.beat(refused=refused)
+        # Asked before the ring is read: what was written until then is in it.
+        self._writing = self.reader.writing()
+        records = self.reader.read() if self._writing else self.reader.rest()
+        self.stream.admit(records, self.reader.names())
+        self._free()
+        if self._writing:
+            self.stream.seen_ns = time.monotonic_ns()
+        else:
+            self.stream.conclude(max(self.stream.seen_ns, self.stream.life.last_ns), self.reader.end_state())
+            self._stopped_ns = time.monotonic_ns()
+        return len(records)
+
+    def over(self) -> bool:
+        """Whether nothing more comes: the process is gone, or has finished a minute ago."""
+        if self._writing:
+            return False
+        return not self.lives() or time.monotonic_ns() - self._stopped_ns > AFTER_FINISH_NS
+
+    def removable(self) -> bool:
+        """Whether nobody needs the ring any more: the disk has what was in it, or the server has all of it."""
+        return not self.stream.unsaved or self.stream.done
+
+    def lives(self) -> bool:
+        """Whether the process is there, still writing or not."""
+        return self._process is not None and not select.select([self._process], [], [], 0)[0]
+
+    def sample(self, time_ns: int) -> None:
+        """Reads the process's memory and limits from outside."""
+        # What is read anew from a ring that stays must get the same numbers again: nothing may follow it.
+        if not self.lives() or not (self._writing or self.removable()):
+            return
+        for sampler in self.samplers:
+            readings.append(self.stream, sampler.read(), time_ns)
+        self._free()
+
+    def release(self, *, remove: bool = False) -> None:
+        """Lets go of the ring and the process; with `remove` the ring is gone for good."""
+        self.reader.close(remove=remove)
+        if self._process is not None:
+            os.close(self._process)
+
+    def _free(self) -> None:
+        """Makes room in the ring; what its writer left last stays there until the disk has it."""
+        if self._writing or not self.stream.unsaved:
+            self.reader.free(self.stream.life.next)
+
+
+def _watched(pid: int) -> int | None:
+    """A descriptor that tells when a process ends; None where there is none to watch."""
+    try:
+        return os.pidfd_open(pid) if pid else None
+    except OSError:
+        return None
