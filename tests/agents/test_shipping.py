@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from roundwatch import launch, spool
+from roundwatch import launch, leftovers, spool
 from roundwatch.reader import RingReader
+from roundwatch.streams import Stream
 from roundwatch.syncing import sync
 from tests.agents.collector import CLOCK_AHEAD_NS, Collector, Heard, until
 from tests.agents.conftest import Site
@@ -427,6 +428,24 @@ def test_rings_of_a_destination_that_is_used_no_more_leave_memory_for_the_disk(
     assert [row["name"] for row in collector.worker().phases()] == ["train", "train"]
     assert collector.worker().turns() == ["begin", "gone"]
     past.close()
+
+
+def test_tidying_that_fails_leaves_nothing_open_and_the_ring_where_it_is(
+    offline: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offline.destination.prepare()
+    alone = "from roundwatch import launch\nlaunch.Launcher.look = lambda *_, **__: None\n"
+    offline.python(alone + TRAINING + KILLED).wait(20)
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("no more memory")
+
+    monkeypatch.setattr(spool.Spool, "sync", fail)
+    monkeypatch.setattr(Stream, "unsaved", 1)
+    before = sorted(Path("/proc/self/fd").iterdir())
+    leftovers.tidy(offline.rings, "boot")
+    assert sorted(Path("/proc/self/fd").iterdir()) == before
+    assert list(offline.rings.glob("*.ring"))
 
 
 KILLED = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n"
