@@ -8,7 +8,7 @@ backward pass hid, is what DDP itself has measured.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from time import monotonic_ns
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,11 +19,10 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from roundwatch.misuse import harmless, tell_once
 from roundwatch.phases import Recorder
 from roundwatch.torch.marks import DeviceMarks, HostMarks
+from roundwatch.torch.outputs import tensors_in
 from roundwatch.torch.overlap import Overlap
 from roundwatch.torch.spans import Spans
 
-MAX_OUTPUTS = 8
-MAX_DEPTH = 3
 NAMES = ("broadcast", "forward", "backward", "allreduce", "optimizer")
 
 
@@ -105,7 +104,7 @@ class Watch:
             return
         self._marks.write(self._heads["forward"], self._where, self._began, self._marks.now())
         self._began = None
-        tensors = [output] if isinstance(output, torch.Tensor) else list(_tensors(output))
+        tensors = [output] if isinstance(output, torch.Tensor) else list(tensors_in(output))
         for tensor in tensors:
             if tensor.requires_grad:
                 tensor.register_hook(self._backward_begins)
@@ -178,25 +177,3 @@ def _group_of(model: Any) -> str:
 def _cuda_event() -> Any:
     event: Any = torch.cuda.Event
     return event(enable_timing=True)
-
-
-def _tensors(output: Any) -> Iterator[Any]:
-    """The first tensors in a model's output that a backward pass can begin at."""
-    left = MAX_OUTPUTS
-    todo: list[tuple[Any, int]] = [(output, MAX_DEPTH)]
-    while todo and left:
-        value, deeper = todo.pop(0)
-        if isinstance(value, torch.Tensor):
-            if value.requires_grad:
-                left -= 1
-                yield value
-        elif deeper:
-            todo += [(inner, deeper - 1) for inner in list(_inside(value))[: MAX_OUTPUTS * 4]]
-
-
-def _inside(value: Any) -> Iterable[Any]:
-    if isinstance(value, Mapping):
-        return value.values()
-    if isinstance(value, list | tuple):
-        return value
-    return vars(value).values() if hasattr(value, "__dict__") else ()
