@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ingest.api.columns import LIMIT, Verdicts, first_use, integers, readings
+from ingest.api.columns import LIMIT, Verdicts, first_use, integers, readings, uniform, within
 from ingest.api.examination import Examination
 from ingest.store.arrivals import EventRows, Ints, Mask, PhaseRows, RoundRows, SampleRows, SeriesKey
 from roundwatch import wire
@@ -118,10 +118,14 @@ def _series_key(exam: Examination, metric: int, device: int, worker: int) -> Ser
 
 
 def _within(values: list[int], least: int, most: int, reason: str, verdicts: Verdicts) -> Ints:
+    if (column := uniform(values, least, most)) is not None:
+        return column
     column, beyond = integers(values)
+    if within(column, least, most) and not beyond.any():
+        return column
     wrong = beyond | (column < least) | (column > most)
     verdicts.refuse(wrong, reason)
-    return np.where(wrong, least, column) if wrong.any() else column
+    return np.where(wrong, least, column)
 
 
 def _clock(values: list[int], verdicts: Verdicts) -> Mask:
