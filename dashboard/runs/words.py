@@ -10,9 +10,11 @@ _FINDINGS = {"straggler": "slow"}
 
 
 def seconds(value: float | None) -> str:
-    """A time span of one round or phase: 21 ms, 0.61 s, 52.3 s, 6 min 52 s; a dash where unknown."""
+    """A time span of one round or phase: 199 µs, 21 ms, 0.61 s, 52.3 s, 6 min 52 s; a dash where unknown."""
     if value is None:
         return "–"
+    if 0 < value < 0.0009995:  # as the live page says it
+        return f"{value * 1e6:.0f}{_NBSP}µs"
     if value < 0.0995:
         return f"{value * 1000:.3g}{_NBSP}ms"
     if value >= 99.95:

@@ -16,6 +16,15 @@ from dashboard.runs.api.runs import router as runs
 
 __all__ = ["api"]
 
+_DESCRIPTION = """
+Runs, rounds, phases, samples and findings of your team.
+
+Scripts send `Authorization: Bearer TOKEN` with a token that may `read`, or `admin` for changes, made on the page
+[Connect a run](/connect/); a browser in which you are signed in needs none.
+
+[Back to the runs](/)
+"""
+
 
 class Rest(NinjaAPI):
     """Ninja's API whose every answer is JSON, also to a method that a path does not have."""
@@ -39,7 +48,7 @@ class Rest(NinjaAPI):
 api = Rest(
     title="Roundwatch",
     version="1",
-    description="Runs, rounds, phases, samples and findings of your team.",
+    description=_DESCRIPTION,
     urls_namespace="rest",
     auth=[Token(), Session()],
 )

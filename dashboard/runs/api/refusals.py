@@ -33,10 +33,12 @@ _INVALID = "A parameter, cursor or body is not what it must be."
 
 
 def documented(schema: OpenAPISchema) -> OpenAPISchema:
-    """The schema with the refusals of every path in it."""
+    """The schema with the refusals of every path in it, and what each does in its heading."""
     schema["components"]["schemas"]["Refusal"] = _SCHEMA
     for path, methods in schema["paths"].items():
         for operation in methods.values():
+            # Closed, an operation shows its summary alone; Ninja's repeats the function's name.
+            operation["summary"] = operation.pop("description").removesuffix(".")
             told = dict(_ALWAYS)
             if "{" in path:
                 told[404] = _MISSING

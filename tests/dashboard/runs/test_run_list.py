@@ -43,6 +43,13 @@ def test_a_row_says_what_is_known_of_a_run(cast: Cast) -> None:
     assert "1 open: slow encode" in words
 
 
+def test_runs_of_one_name_are_told_apart_by_begin_and_key(cast: Cast) -> None:
+    runs = [make_run(cast.team, "nightly", key=key) for key in ("job-1", "job-2")]
+    html = browser_of(cast.owner).get("/").content.decode()
+    for run in runs:
+        assert f'title="nightly, started {run.started_at:%Y-%m-%d %H:%M:%S} UTC, key {run.key}"' in html
+
+
 def test_what_is_not_known_is_a_dash_and_no_zero(cast: Cast) -> None:
     make_run(cast.team, "fresh", state="finished", ended_at=timezone.now())
     words = text_of(browser_of(cast.owner))
