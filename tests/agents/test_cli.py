@@ -23,6 +23,19 @@ TRAINING = """
         print(run.id, flush=True)
 """
 
+# Ends once there are two of its sort that have begun.
+MEETING = """
+    import os, pathlib, time
+    import roundwatch
+    run = roundwatch.init(project="p")
+    place = pathlib.Path(os.environ["ROUNDWATCH_SPOOL"]).with_name(f"met {run.id}")
+    place.mkdir(exist_ok=True)
+    (place / str(os.getpid())).touch()
+    deadline = time.monotonic() + 30
+    while len(list(place.iterdir())) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+"""
+
 
 @pytest.fixture
 def collector() -> Iterator[Collector]:
@@ -147,9 +160,38 @@ class TestRun:
         assert heard.whole()
         assert shippers_of(environment["ROUNDWATCH_SPOOL"]) == []
 
+    def test_says_what_waits_where_the_server_is_away(self, environment: dict[str, str], collector: Collector) -> None:
+        nowhere = {"ROUNDWATCH_URL": "http://127.0.0.1:9", "ROUNDWATCH_TOKEN": "t"}
+        answer = roundwatch("run", "--", *training(), env=environment | nowhere)
+        assert answer.returncode == 0
+        assert f"`roundwatch sync {environment['ROUNDWATCH_SPOOL']}` sends them" in answer.stderr
+        assert "has not taken" not in roundwatch("run", "--", *training(), env=environment | to(collector)).stderr
+
+    def test_processes_that_are_one_worker_are_told_so(self, environment: dict[str, str]) -> None:
+        both = ["sh", "-c", 'RANK=0 "$@" & RANK=1 "$@" & wait', "sh", *training(MEETING)]
+        answer = roundwatch("run", "--mode", "offline", "--", *both, env=environment)
+        assert "another process records as worker 'trainer'" in answer.stderr
+        apart = ["sh", "-c", 'ROUNDWATCH_WORKER=a "$@" & ROUNDWATCH_WORKER=b "$@" & wait', "sh", *training(MEETING)]
+        assert "another process" not in roundwatch("run", "--mode", "offline", "--", *apart, env=environment).stderr
+
 
 class TestAgent:
     """roundwatch agent."""
+
+    def test_says_once_what_it_does(self, environment: dict[str, str], collector: Collector) -> None:
+        command = [sys.executable, "-m", "roundwatch", "agent"]
+        agents: list[subprocess.Popen[str]] = []
+        try:
+            for says in (f"ships to {collector.url} from {environment['ROUNDWATCH_SPOOL']}", "another one is at work"):
+                env = environment | to(collector)
+                agents.append(subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True))
+                assert agents[-1].stderr is not None
+                assert says in agents[-1].stderr.readline()
+                until(lambda: bool(collector.requests), "the first is at work")
+        finally:
+            for agent in agents:
+                agent.terminate()
+                agent.communicate(timeout=20)
 
     def test_samples_its_host_until_it_is_told_to_end(self, environment: dict[str, str], collector: Collector) -> None:
         agent = subprocess.Popen([sys.executable, "-m", "roundwatch", "agent"], env=environment | to(collector))
@@ -184,6 +226,7 @@ class TestSync:
         answer = roundwatch("sync", spool, env=environment | to(collector))
         assert answer.returncode == 0, answer.stderr
         assert "0 refused, 0 left" in answer.stdout
+        assert "without an answer it tries for a minute" in answer.stdout
         assert [row["name"] for row in collector.worker().phases()] == ["train"]
 
     def test_without_a_folder_it_ships_from_where_trainings_record(
@@ -284,6 +327,11 @@ class TestDoctor:
     def test_what_a_refused_token_may_lack_is_said(self, environment: dict[str, str], collector: Collector) -> None:
         collector.answers = lambda _: (401, {})
         assert "lacks the scope" in line(roundwatch("doctor", env=environment | to(collector)).stdout, "server")
+
+    def test_a_token_that_was_not_filled_in_is_a_fault(self, environment: dict[str, str], collector: Collector) -> None:
+        answer = roundwatch("doctor", env=environment | to(collector) | {"ROUNDWATCH_TOKEN": "rw_…"})
+        assert answer.returncode == 1
+        assert "holds characters that no token has" in line(answer.stdout, "token")
 
     def test_a_server_that_is_not_there_is_a_fault(self, environment: dict[str, str]) -> None:
         nowhere = {"ROUNDWATCH_URL": "http://127.0.0.1:9", "ROUNDWATCH_TOKEN": "t"}

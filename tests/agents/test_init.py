@@ -88,6 +88,33 @@ def test_a_token_that_would_break_a_header_is_refused(monkeypatch: pytest.Monkey
         roundwatch.init("p")
 
 
+IN_ONE_LINE = """
+import sys, roundwatch
+from roundwatch import launch
+launch.Launcher.look = lambda *_, **__: None
+roundwatch.init("p", run_id="r", rank=int(sys.argv[1])).finish()
+"""
+
+
+@pytest.mark.parametrize(
+    ("rank", "changed", "says"),
+    [
+        ("0", {}, "roundwatch: recording to http://127.0.0.1:9, run r\n"),
+        ("1", {}, ""),
+        ("0", {"ROUNDWATCH_MODE": "disabled"}, ""),
+        ("1", {"ROUNDWATCH_TOKEN": ""}, "ROUNDWATCH_TOKEN is not set"),
+    ],
+)
+def test_the_first_rank_says_where_it_records_to(tmp_path: Path, rank: str, changed: dict[str, str], says: str) -> None:
+    site = Site(tmp_path / "spool", "http://127.0.0.1:9")
+    command = [sys.executable, "-c", IN_ONE_LINE, rank]
+    try:
+        told = subprocess.run(command, env=site.environment | changed, capture_output=True, text=True, check=True)
+    finally:
+        site.close()
+    assert says in told.stderr if "TOKEN" in says else told.stderr == says
+
+
 def test_a_spool_on_a_network_filesystem_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders, "filesystem", lambda _: "nfs4")
     with pytest.raises(ValueError, match="network filesystem"):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from roundwatch import misuse
@@ -45,12 +46,34 @@ def test_a_wrong_call_is_said_once_and_counted_and_the_training_goes_on(
     assert recording.of("lifecycle")[-1].attrs == {"state": "finished"}
 
 
+SHOWN_OTHERWISE: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "a kind that is none": (lambda run: run.phase("push", kind="network"), "compute, input, encode, transfer"),
+    "bytes as a text": (lambda run: run.phase("push", nbytes="3 MB"), "nbytes is no number, but a str"),
+    "items as a list": (lambda run: run.phase("push", items=[1, 2]), "items is no number, but a list"),
+    "a long name": (lambda run: run.phase("x" * 129), "cut to 128"),
+}
+
+
+@pytest.mark.parametrize(("call", "says"), SHOWN_OTHERWISE.values(), ids=SHOWN_OTHERWISE)
+def test_a_phase_that_is_shown_otherwise_than_it_was_called_is_said_once(
+    recording: Recording, caplog: pytest.LogCaptureFixture, call: Callable[[Any], Any], says: str
+) -> None:
+    for _ in range(3):
+        with call(recording.run):
+            pass
+    assert len(recording.phases()) == 3
+    [told] = caplog.messages
+    assert says in told
+
+
 def test_right_calls_say_nothing(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
     run = recording.run
     run.next_round()
-    with run.phase("train", nbytes=1) as phase:
+    with run.phase("train", nbytes=1, kind="compute") as phase:
         phase.set(items=2)
         run.progress(1, 2)
+    with run.phase("x" * 128, nbytes=np.int64(3), items=2.5):
+        pass
     run.log({"loss": 1.0}, accuracy=0.5)
     run.log()
     run.finish("killed")

@@ -69,6 +69,16 @@ def test_each_metric_is_told_or_the_reason_why_not_and_a_hanging_sampler_holds_u
     assert "pulled out" in lines["broken"].text
 
 
+def test_a_metric_that_two_samplers_lack_is_told_once_with_both_reasons(hanging: Hanging) -> None:
+    class Lacking(Counting):
+        def read(self) -> list[Reading]:
+            self.absent = {"other": "no such device"}
+            return []
+
+    [other] = [line for line in hardware.sample_lines([Counting(), Lacking()]) if line.subject == "other"]
+    assert other.text == "not collected: not supported by this device; no such device"
+
+
 def test_what_fails_at_first_alone_is_not_told_as_failing(hanging: Hanging) -> None:
     class Waking(Counting):
         def read(self) -> list[Reading]:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from roundwatch.samplers.nvidia import LOST, NOT_INSTALLED, Nvml
+from roundwatch.samplers import nvidia
+from roundwatch.samplers.nvidia import LOST, NO_DRIVER, NOT_INSTALLED, Nvml
 from roundwatch.samplers.nvidia_devices import NvidiaSampler
 from roundwatch.samplers.nvidia_links import NvidiaLinkSampler
 from roundwatch.samplers.nvidia_processes import METRIC, Holdings, NvidiaProcessSampler, ProcessDeviceSampler
@@ -152,6 +153,7 @@ def test_no_driver_is_said_and_one_that_comes_later_is_found(driver: Driver) -> 
 
 def test_without_the_package_the_reason_says_how_to_get_it(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
+    monkeypatch.setattr(nvidia, "DRIVERS", (Path("/proc/self"),))
     for sampler in (
         NvidiaSampler(driver.nvml),
         NvidiaLinkSampler(driver.nvml),
@@ -159,6 +161,16 @@ def test_without_the_package_the_reason_says_how_to_get_it(driver: Driver, monke
     ):
         assert sampler.read() == []
         assert list(sampler.absent.values()) == [NOT_INSTALLED]
+
+
+def test_nobody_is_told_to_install_a_package_for_a_driver_that_is_not_there(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    monkeypatch.setattr(nvidia, "DRIVERS", (Path("/proc/self/nothing"),))
+    sampler = NvidiaSampler(driver.nvml)
+    assert sampler.read() == []
+    assert list(sampler.absent.values()) == [NO_DRIVER]
 
 
 def test_links_tell_traffic_and_what_is_less_than_it_could_be(driver: Driver) -> None:

@@ -9,8 +9,9 @@ from json.encoder import encode_basestring_ascii as quote
 from pathlib import PurePath
 from typing import Any
 
-from roundwatch import wire
+from roundwatch import misuse, wire
 
+NUMBERS = "nbytes", "items"  # attributes that are added up
 MAX_DEPTH = 20
 MAX_TEXT = 1_024
 MAX_ITEMS = 2_000
@@ -24,6 +25,9 @@ def attributes(values: Mapping[str, Any]) -> bytes:
     """
     try:
         left = Room()
+        for name in NUMBERS:
+            if name in values and type(values[name]) is not int:
+                _look_at(name, values[name])
         text = f"{{{','.join([f'{quote(str(key))}:{_text(value, left)}' for key, value in values.items()])}}}".encode()
     except TooMuchError as error:
         return _refused(str(error))
@@ -32,6 +36,12 @@ def attributes(values: Mapping[str, Any]) -> bytes:
     if len(text) > wire.MAX_ATTRS_BYTES:
         return _refused(f"larger than {wire.MAX_ATTRS_BYTES} bytes")
     return storable(text)
+
+
+def _look_at(name: str, value: Any) -> None:
+    # Not `real`: to have a device's scalar once more would wait for the device once more.
+    if not isinstance(value, int | float) and (not hasattr(value, "item") or getattr(value, "shape", None) != ()):
+        misuse.tell_once(f"{name} is no number, but a {type(value).__name__}: it is shown, and not added up")
 
 
 def configuration(config: Any) -> Any:

@@ -3,14 +3,16 @@
 import json
 import logging
 import os
+import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from roundwatch import conditions, folders, identity, ring, slots, wire
+from roundwatch import conditions, folders, identity, namesakes, ring, slots, wire
 from roundwatch.attributes import configuration, storable
 from roundwatch.folders import Destination
 from roundwatch.launch import Launcher
@@ -50,6 +52,10 @@ def begin(said: Said, who: dict[str, Any], mode: str) -> tuple[Ring, Launcher | 
         logger.warning("nothing is recorded: no place for it (%s)", error)
         return ring.silent(), None, found.run
     lifecycle(made, "begin", data)
+    if made.where:
+        namesakes.look(Path(made.where), found)
+    if destination.url and not found.rank:
+        _say(f"recording to {destination.url}, run {found.run}")
     return made, Launcher(destination), found.run
 
 
@@ -73,6 +79,20 @@ def check_url(url: str) -> str:
     return url.rstrip("/")
 
 
+def check_token(token: str) -> str:
+    """The token, which may be missing. Raises ValueError where it is none that a header can carry."""
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise ValueError("ROUNDWATCH_TOKEN holds characters that no token has; the page 'Connect a run' makes one")
+    return token
+
+
+def _say(what: str) -> None:
+    """One line for whoever started the training; nothing here is wrong, so that it is no matter for the log."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):  # closed, or nobody reads it any more
+            print(f"roundwatch: {what}", file=sys.stderr, flush=True)
+
+
 def _destination(mode: str) -> Destination:
     spool = folders.spool(os.environ.get("ROUNDWATCH_SPOOL", ""))
     url = os.environ.get("ROUNDWATCH_URL", "") if mode == "online" else ""
@@ -80,9 +100,9 @@ def _destination(mode: str) -> Destination:
         why = "ROUNDWATCH_URL is not set: " if mode == "online" else ""
         logger.warning("%srecording offline to %s (`roundwatch sync` sends it)", why, spool)
         return Destination(spool)
-    token = os.environ.get("ROUNDWATCH_TOKEN", "")
-    if not token.isascii() or not token.isprintable():
-        raise ValueError("ROUNDWATCH_TOKEN holds characters that no token has")
+    token = check_token(os.environ.get("ROUNDWATCH_TOKEN", ""))
+    if not token:
+        logger.warning("ROUNDWATCH_TOKEN is not set: the server takes nothing without one, records wait in %s", spool)
     return Destination(spool, check_url(url), token)
 
 

@@ -281,6 +281,9 @@ class Run:
     def _head(self, sort: int, name: Any, kind: Any) -> int:
         text = _short(name)
         chosen = kind if isinstance(kind, str) and kind in wire.KIND_NUMBER else wire.kind_of(text)
+        if kind is not None and chosen is not kind:
+            kinds = ", ".join(wire.KINDS)
+            misuse.tell_once(f"phase({text!r}) is of the kind {chosen}: there is no {_short(kind)!r}, only {kinds}")
         return slots.head(sort, self._name(text), kind=wire.KIND_NUMBER[chosen])
 
     def _new_heads(self, name: Any, kind: Any) -> tuple[int, int]:
@@ -303,6 +306,9 @@ class Run:
 
 def _short(name: Any) -> str:
     try:
-        return wire.cleaned(str(name)) or "(unnamed)"
+        text = str(name)
+        if len(text) > wire.MAX_NAME_CHARS:
+            misuse.tell_once(f"a name is cut to {wire.MAX_NAME_CHARS} characters: {text[:40]!r}...")
+        return wire.cleaned(text) or "(unnamed)"
     except Exception:  # noqa: BLE001 - an object without a text of its own
         return "(unnamed)"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from roundwatch import folders, launch, locks
 from roundwatch.folders import Destination
-from roundwatch.opening import check_url
+from roundwatch.opening import check_token, check_url
 from roundwatch.shipping import LINGER_S, Shipper
 from roundwatch.syncing import Outcome, sync
 
@@ -75,7 +75,8 @@ def destination_of(environment: dict[str, str]) -> Destination:
     """The destination that ROUNDWATCH_SPOOL, ROUNDWATCH_URL and ROUNDWATCH_TOKEN name. Raises ValueError."""
     url = environment.get("ROUNDWATCH_URL", "")
     spool = folders.spool(environment.get("ROUNDWATCH_SPOOL", ""))
-    return Destination(spool, check_url(url), environment.get("ROUNDWATCH_TOKEN", "")) if url else Destination(spool)
+    token = check_token(environment.get("ROUNDWATCH_TOKEN", ""))
+    return Destination(spool, check_url(url), token) if url else Destination(spool)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -13,7 +13,7 @@ from roundwatch.clock import Clock
 from roundwatch.courier import Courier
 from roundwatch.folders import Destination
 from roundwatch.inventory import Part, parts
-from roundwatch.opening import check_url
+from roundwatch.opening import check_token, check_url
 from roundwatch.post import Post
 from roundwatch.preparing import Preparer
 from roundwatch.shipping import boot_id
@@ -53,13 +53,13 @@ def sync(
 
     `keys` names further folders in it, recorded for another server or token (one that was replaced); `everything`
     stands for all of them. It stops when everything is stored, when the server refuses the token, or when it gave no
-    answer for `patience_s`. Raises ValueError for a bad URL and FileNotFoundError where there is no such folder.
+    answer for `patience_s`. Raises ValueError for a bad URL or token, FileNotFoundError without such a folder.
     """
     spool = Path(folder).absolute()
     if not spool.is_dir():
         raise FileNotFoundError(f"there is no folder {spool}")
     outcome = Outcome()
-    server = check_url(url)
+    server, token = check_url(url), check_token(token)
     there = parts(spool)
     if unknown := sorted(set(keys) - {part.path.name for part in there}):
         raise FileNotFoundError(f"there is no {', '.join(unknown)} in {spool}")

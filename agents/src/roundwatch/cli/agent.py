@@ -4,8 +4,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from roundwatch import shipper
+from roundwatch import launch, locks, shipper
 from roundwatch.cli import USAGE_ERROR, options
+from roundwatch.folders import Destination
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -16,7 +17,25 @@ def main(arguments: Sequence[str]) -> int:
     parser = options.parser("agent", __doc__ or "")
     options.add_destination(parser)
     options.apply_destination(parser.parse_args(arguments), parser)
-    if os.environ.get("ROUNDWATCH_URL") and not os.environ.get("ROUNDWATCH_TOKEN"):
-        print("roundwatch agent: ROUNDWATCH_TOKEN is not set; make a token on the team's page", file=sys.stderr)
-        return USAGE_ERROR
+    try:
+        destination = shipper.destination_of(dict(os.environ))
+    except ValueError as error:
+        return _refuse(str(error))
+    if destination.url and not destination.token:
+        return _refuse("ROUNDWATCH_TOKEN is not set; the page 'Connect a run' makes one")
+    print(f"roundwatch agent: {_what(destination)}", file=sys.stderr, flush=True)
     return shipper.main(["--stay"])
+
+
+def _refuse(why: str) -> int:
+    print(f"roundwatch agent: {why}", file=sys.stderr)
+    return USAGE_ERROR
+
+
+def _what(destination: Destination) -> str:
+    """What it is going to do, in one line: it goes on without a word for as long as all is well."""
+    if pid := locks.holder_of(destination.folder / launch.LOCK):
+        return f"another one is at work (process {pid}), waiting for its turn; Ctrl-C ends it"
+    if not destination.url:
+        return f"ROUNDWATCH_URL is not set, records are only kept in {destination.spool}; Ctrl-C ends it"
+    return f"ships to {destination.url} from {destination.spool}; Ctrl-C ends it"

@@ -97,7 +97,7 @@ def _last_words() -> Iterator[Line]:
 def _waiting(part: inventory.Part) -> Line:
     """What lies in one folder of the spool, and how it leaves it."""
     origin = f"for {part.server}" if part.server else "offline"
-    what = f"{len(part.streams)} streams, {in_bytes(part.size)}, recorded {origin}"
+    what = f"{streams(len(part.streams))}, {in_bytes(part.size)}, recorded {origin}"
     if part.served:
         return Line("ok", f"waiting in {part.path.name}", f"{what}; a shipper is at work")
     advice = f"`roundwatch sync {part.path.parent}{f' --from {part.path.name}' if part.server else ''}` sends them"
@@ -125,6 +125,11 @@ def cpu_lines(paths: Paths | None = None) -> Iterator[Line]:
         yield Line("warn", "quota", f"{quota:g} CPUs, but {what}: they throttle each other; {advice}")
     else:
         yield Line("ok", "quota", f"{quota:g} CPUs; {what}")
+
+
+def streams(count: int) -> str:
+    """A number of streams for people: "1 stream"."""
+    return f"{count} stream{'' if count == 1 else 's'}"
 
 
 def in_bytes(value: float) -> str:

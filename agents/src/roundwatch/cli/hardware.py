@@ -46,13 +46,19 @@ def sample_lines(samplers: Iterable[Sampler] | None = None) -> Iterator[Line]:
     for turn in range(2):  # rates need two readings
         time.sleep(RATE_S * turn)
         stuck = dict(_turn(hands, told))
+    absent: dict[str, dict[str, None]] = {}
     for number, (hand, readings) in enumerate(zip(hands, told, strict=True)):
         for reading in readings.values():
             yield Line("ok", _subject(reading), _value(reading))
         if number in stuck:
             yield Line("warn", hand.sampler.name, stuck[number])
         else:
-            yield from _absent(hand.sampler, readings)
+            for metric, why in _absent(hand.sampler, readings):
+                absent.setdefault(metric, {})[why] = None
+    had = {_subject(reading) for readings in told for reading in readings.values()}
+    for metric, reasons in absent.items():
+        if metric not in had:
+            yield Line("none", metric, f"not collected: {'; '.join(reasons)}")
     yield from _own_lines()
 
 
@@ -71,11 +77,11 @@ def _turn(hands: list[Hand], told: list[dict[Key, Reading]]) -> Iterator[tuple[i
             told[number] |= {(reading.metric, reading.device): reading for reading in answer}
 
 
-def _absent(sampler: Sampler, readings: Mapping[Key, Reading]) -> Iterator[Line]:
+def _absent(sampler: Sampler, readings: Mapping[Key, Reading]) -> Iterator[tuple[str, str]]:
     named = {f"{metric} {device}" if device else metric for metric, device in readings}
     for metric, why in sampler.absent.items():
         if metric not in named:
-            yield Line("none", metric, f"not collected: {why}")
+            yield metric, why
 
 
 def _own_lines() -> Iterator[Line]:

@@ -10,8 +10,8 @@ import time
 from collections.abc import Sequence
 from types import FrameType
 
-from roundwatch import launch, locks, shipper
-from roundwatch.cli import options
+from roundwatch import inventory, launch, locks, shipper
+from roundwatch.cli import checks, options
 
 NOT_FOUND, NOT_RUNNABLE = 127, 126
 BEGIN_S, DRAIN_S = 5.0, 10.0
@@ -33,6 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     finally:
         if agent is not None:
             _stop_agent(agent)
+            _tell_what_waits()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -91,6 +92,24 @@ def _stop_agent(agent: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         agent.kill()
         agent.wait()
+
+
+def _tell_what_waits() -> None:
+    """Says what the server has not taken, where nobody goes on trying."""
+    try:
+        destination = shipper.destination_of(dict(os.environ))
+        part = next(part for part in inventory.parts(destination.spool) if part.path == destination.folder)
+        offline = not destination.url or os.environ.get("ROUNDWATCH_MODE") == "offline"  # init has said so
+        if offline or part.served or not part.streams:
+            return
+        what = f"{checks.streams(len(part.streams))}, {checks.in_bytes(part.size)}"
+    except (OSError, ValueError, StopIteration):  # nothing was recorded, or a shipper tidies there
+        return
+    print(
+        f"roundwatch run: {destination.url} has not taken all: {what} wait in {destination.spool}; "
+        f"`roundwatch sync {destination.spool}` sends them, `roundwatch doctor` says why",
+        file=sys.stderr,
+    )
 
 
 def _run(command: Sequence[str]) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from roundwatch import identity, wire
 from roundwatch.cli.checks import Line
 from roundwatch.clock import Clock
-from roundwatch.opening import check_url
+from roundwatch.opening import check_token, check_url
 from roundwatch.post import Post, Reply
 
 TIMEOUT_S = 5.0
@@ -36,11 +36,16 @@ def lines() -> Iterator[Line]:
     except ValueError as error:
         yield Line("bad", "server", str(error))
         return
-    if not os.environ.get("ROUNDWATCH_TOKEN"):
-        yield Line("bad", "token", "ROUNDWATCH_TOKEN is not set")
+    try:
+        token = check_token(os.environ.get("ROUNDWATCH_TOKEN", ""))
+    except ValueError as error:
+        yield Line("bad", "token", str(error))
+        return
+    if not token:
+        yield Line("bad", "token", "ROUNDWATCH_TOKEN is not set; the page 'Connect a run' makes one")
         return
     clock = Clock()
-    post = Post(url, os.environ["ROUNDWATCH_TOKEN"], TIMEOUT_S)
+    post = Post(url, token, TIMEOUT_S)
     try:
         took_ns = min(_exchange(post, clock) for _ in range(EXCHANGES))
     except (OSError, http.client.HTTPException, ValueError) as error:

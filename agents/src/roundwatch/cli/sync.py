@@ -7,6 +7,7 @@ from pathlib import Path
 
 from roundwatch import folders, inventory, shipper
 from roundwatch.cli import USAGE_ERROR, options
+from roundwatch.cli.checks import streams
 
 NOT_ALL_SENT = 1
 
@@ -38,6 +39,8 @@ def main(arguments: Sequence[str]) -> int:
         parser.error("ROUNDWATCH_URL and ROUNDWATCH_TOKEN must say where to ship to")
     try:
         folder = given.folder or folders.spool(os.environ.get("ROUNDWATCH_SPOOL", ""))
+        if folder.is_dir():
+            print(f"shipping from {folder} to {url}; without an answer it tries for a minute", flush=True)
         outcome = shipper.sync(folder, url, token, keys=given.keys, everything=given.all)
     except (OSError, ValueError) as error:
         print(f"roundwatch sync: {error}", file=sys.stderr)
@@ -51,9 +54,9 @@ def _tell(outcome: shipper.Outcome, folder: Path) -> int:
     for part in outcome.shipped:
         print(f"from {part.path.name}, recorded {f'for {part.server}' if part.server else 'offline'}")
     counts = f"{outcome.stored} records stored, {outcome.refused} refused, {outcome.left} left"
-    print(f"{outcome.streams} streams in {folder}: {counts}")
+    print(f"{streams(outcome.streams)} in {folder}: {counts}")
     for part in outcome.others:
-        print(f"not shipped: {len(part.streams)} streams for {part.server}; `--from {part.path.name}` ships them too")
+        print(f"not shipped: {streams(len(part.streams))} for {part.server}; `--from {part.path.name}` ships them too")
     if outcome.trouble:
         print(f"roundwatch sync: {outcome.trouble}", file=sys.stderr)
     return NOT_ALL_SENT if outcome.left or outcome.trouble else 0

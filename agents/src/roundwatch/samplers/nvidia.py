@@ -4,17 +4,21 @@ The package nvidia-ml-py is optional, and imported here and nowhere else. A devi
 of one that is split (MIG) are devices of their own.
 """
 
+import os
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from roundwatch.samplers.base import reason
 from roundwatch.samplers.rates import Clock
 
 LOOK_AGAIN_S = 60.0
-NOT_INSTALLED = "nvidia-ml-py is not installed (pip install nvidia-ml-py)"
+DRIVERS = (Path("/proc/driver/nvidia"), Path("/dev/dxg"))  # where a driver shows itself without any library
+NOT_INSTALLED = "nvidia-ml-py is not installed (pip install 'PATH/agents[nvidia]')"
+NO_DRIVER = "there is no NVIDIA driver"
 LOST = "the device has fallen off the bus"
 # It cannot be had from this device or this driver, now or later.
 FOR_GOOD = {
@@ -99,7 +103,7 @@ class Nvml:
             known = {device.index: device for device in self._devices if not device.instance}
             count = self.api.nvmlDeviceGetCount()
         except ModuleNotFoundError:
-            self.why = NOT_INSTALLED
+            self.why = NOT_INSTALLED if any(map(os.path.exists, DRIVERS)) else NO_DRIVER
         except Exception as error:  # noqa: BLE001 - no driver, an old one, one that is being replaced
             self.why = f"no NVIDIA driver answers ({reason(error) if isinstance(error, OSError) else error})"
             self.api, self._devices = None, []  # opened anew next time: the driver may have been replaced
