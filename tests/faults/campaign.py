@@ -4,12 +4,15 @@ import random
 import statistics
 import time
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from tests.faults import oracle
 from tests.faults.bounds import Bounds
 from tests.faults.catalogue import FAULTS, PROMISED
-from tests.faults.page import OpenPage
 from tests.faults.stage import Stage
+
+if TYPE_CHECKING:
+    from tests.faults.page import OpenPage
 
 # How long the whole may take to be right again on a busy machine; how fast it is, is printed.
 HEALED_S = 45.0
@@ -18,7 +21,7 @@ HEALED_S = 45.0
 class Campaign:
     """Faults of one seed. `count` and `name` say which one is at work; a `page` is asked as viewers are."""
 
-    def __init__(self, stage: Stage, names: Sequence[str], seed: int, page: OpenPage | None = None) -> None:
+    def __init__(self, stage: Stage, names: Sequence[str], seed: int, page: "OpenPage | None" = None) -> None:
         self._stage, self._names, self._seed, self._page = stage, list(names), seed, page
         self.count, self.name = 0, ""
         self._times: dict[str, dict[str, list[float]]] = {}
@@ -81,13 +84,7 @@ class Campaign:
         oracle.await_none(lambda: oracle.conserved(stage.database, "true"), HEALED_S)
         broken = oracle.unacknowledged(stage.database, stage.prober.stream, stage.prober.acknowledged)
         assert not broken, broken
-        print(f"accounted for: {self._sums()}; {self._bounds.told()}", flush=True)
-
-    def _sums(self) -> str:
-        question = """SELECT count(*), sum(highest + 1), sum(stored_count), sum(dropped_count), sum(rejected_count)
-            FROM ingest_stream"""
-        streams, produced, kept, dropped, refused = self._stage.database.rows(question)[0]
-        return f"{streams} streams, {produced} produced = {kept} stored + {dropped} gaps + {refused} quarantined"
+        print(f"accounted for: {oracle.sums(stage.database, HEALED_S)}; {self._bounds.told()}", flush=True)
 
     def table(self) -> str:
         """Each fault with how often it came, and the median and the longest of each recovery."""

@@ -123,6 +123,23 @@ def conserved(database: Database, where: str, *values: Any) -> list[str]:
     return broken
 
 
+def sums(database: Database, within_s: float) -> str:
+    """What became of all numbers of all streams, in words, once it adds up: a host's samples go on coming.
+
+    Raises AssertionError where that takes too long.
+    """
+    question = """SELECT count(*), coalesce(sum(highest + 1), 0), coalesce(sum(stored_count), 0),
+        (SELECT coalesce(sum(span), 0) FROM ingest_gap), coalesce(sum(rejected_count), 0) FROM ingest_stream"""
+    deadline = time.monotonic() + within_s
+    while True:
+        streams, produced, kept, gaps, refused = database.rows(question)[0]
+        told = f"{streams} streams, {produced} produced = {kept} stored + {gaps} in gaps + {refused} quarantined"
+        if produced == kept + gaps + refused:
+            return told
+        assert time.monotonic() < deadline, f"not within {within_s} s: {told}"
+        time.sleep(0.2)
+
+
 def explained(database: Database, run: str, rounds: int) -> list[str]:
     """Streams whose numbers stand for other rows than the tables hold: what is no row is a round's or a life's."""
     broken = []

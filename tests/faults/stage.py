@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
 
@@ -18,8 +19,9 @@ from tests.faults.oracle import Database
 from tests.faults.postman import Postman
 from tests.faults.prober import Prober
 from tests.faults.proxy import Proxy
-from tests.faults.viewer import signed_in
-from tests.faults.watched import Watched
+
+if TYPE_CHECKING:
+    from tests.faults.watched import Watched
 
 INSIDE = Path(__file__).with_name("inside")
 NEEDLES = {
@@ -66,6 +68,8 @@ class Stage:
         )
 
     def begin(self) -> None:
+        from tests.faults.viewer import signed_in  # the faults can be listed without what viewers need
+
         self.product.wait_ready(180)
         self.cookie = signed_in(self.product.ready["login_url"])
         self.prober = Prober(self.product.url, self.product.ready["token"])
@@ -78,19 +82,21 @@ class Stage:
         self.product = self._product()
         self.product.wait_ready(60)
 
-    def train(self, *, near: bool) -> Watched:
+    def train(self, *, near: bool) -> "Watched":
         """Begins a training, and a viewer of it."""
+        from tests.faults.watched import Watched
+
         self._runs += 1
         name = f"{'near' if near else 'far'}-{self._runs}"
         begun = Watched(self, name, near=near, seed=self._seed + self._runs)
         self.watched.append(begun)
         return begun
 
-    def current(self, *, near: bool) -> Watched:
+    def current(self, *, near: bool) -> "Watched":
         """The training that runs now."""
         return next(one for one in reversed(self.watched) if one.near == near)
 
-    def running(self) -> list[Watched]:
+    def running(self) -> "list[Watched]":
         return [self.current(near=near) for near in (False, True)]
 
     # --- processes -----------------------------------------------------------------------------------------------

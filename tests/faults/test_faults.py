@@ -3,14 +3,19 @@
 They are in an order: each leaves a product that is right again, and the last test accounts for every record of all.
 """
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.faults.__main__ import main
 from tests.faults.campaign import Campaign
 from tests.faults.catalogue import FAULTS
 from tests.faults.stage import staged
 
+ROOT = Path(__file__).parents[2]
 CHOICE = [
     "training killed",
     "shipper killed",
@@ -43,6 +48,20 @@ def test_after_a_fault_all_is_stored_once_and_shown(campaign: Campaign, name: st
 
 def test_after_all_of_them_it_is_known_what_became_of_each_record(campaign: Campaign) -> None:
     campaign.account()
+
+
+def test_faults_are_listed_without_what_only_tests_need() -> None:
+    listed = "import sys; sys.modules |= dict.fromkeys(('httpx', 'playwright', 'pytest', 'websockets'))\n"
+    listed += "from tests.faults.__main__ import main; sys.argv[1:] = ['--list']; sys.exit(main())"
+    assert subprocess.check_output([sys.executable, "-c", listed], cwd=ROOT, text=True).splitlines() == list(FAULTS)
+
+
+def test_a_choice_that_matches_no_fault_is_said_to(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["faults", "--only", "nosuch"])
+    assert main() == 2
+    assert "no fault's name holds 'nosuch'" in capsys.readouterr().err
 
 
 def test_every_chosen_fault_is_one_that_there_is() -> None:
