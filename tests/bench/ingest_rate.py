@@ -1,6 +1,6 @@
 """How many records a second go from HTTP POST to commit, beside a bare binary COPY of the same rows; medians, printed.
 
-Run as `python -m tests.bench.ingest_rate`. Four senders post prepared requests to the real web server, each one after
+Run as `python -m tests.bench ingest_rate`. Four senders post prepared requests to the real web server, each one after
 the other; then the rows that these left in `ingest_phase` are copied by four connections into a table of the same
 shape, one transaction for what was one request. A record is an ended phase, every fourth with an attribute; each
 request belongs to a round of its own, which all senders share. What ingest keeps besides is not counted.

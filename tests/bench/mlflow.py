@@ -1,6 +1,6 @@
 """Metrics a second through our door and through MLflow's tracking server, both on the same embedded Postgres.
 
-Run as `python -m tests.bench.mlflow`. Four senders, each waiting for its answer before it sends again, post readings of
+Run as `python -m tests.bench mlflow`. Four senders, each waiting for its answer before it sends again, post readings of
 ten metrics: to MLflow by log-batch, a thousand in a request, whose most that is; to ours as batches of two thousand
 samples, as in `ingest_rate`. MLflow runs in an environment of its own, made with pip on first use in the user's cache
 folder; it is no part of the product. Where that cannot be made, this says so and ends.

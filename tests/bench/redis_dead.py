@@ -1,6 +1,6 @@
 """Ingest with Redis alive, killed, and silent, by turns in one run: a dead Redis may cost no agent its time.
 
-Run as `python -m tests.bench.redis_dead`. 128 senders send a request a second each, spread over the second, with a
+Run as `python -m tests.bench redis_dead`. 128 senders send a request a second each, spread over the second, with a
 step's records as `fleet` makes them; Celery worker and watcher run beside, and have lost Redis too. Killed, it refuses
 connections; silent, it is stopped and lets every call run into its deadline. Each turn is a run of its own.
 """

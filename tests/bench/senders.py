@@ -1,6 +1,6 @@
 """Whether 1,024 ranks at one step a second are kept up with on this machine, what it costs, and what it fills.
 
-Run as `python -m tests.bench.senders [--minutes 10] [--way hosts|ranks|flood]`. In one way, as a job is, 128 hosts with
+Run as `python -m tests.bench senders [--minutes 10] [--way hosts|ranks|flood]`. In one way, as a job is, 128 hosts with
 eight ranks send a request a second each, within the 200 ms in which a shipper wakes; in the other each rank sends a
 request of its own, spread over the second. Web server, Celery worker, watcher, Postgres, Valkey and the senders share
 the machine.

@@ -1,6 +1,6 @@
 """How long a well-behaved team waits for its answers: alone, beside a flood of honest data, and of hostile bodies.
 
-Run as `python -m tests.bench.tenants`. The team's two shippers send a request of 200 ended phases twenty times a second
+Run as `python -m tests.bench tenants`. The team's two shippers send a request of 200 ended phases twenty times a second
 between them, whatever the answers take: a wait counts from when the request was due, so one that queues behind another
 is not passed over. Beside it a second team, in a process of its own, sends over sixteen connections: ten times as
 much, in requests of the same size; or as fast as it is answered, without heed of Retry-After, full requests of 2,000
