@@ -29,13 +29,17 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Take the options that interfaces promise."""
-        parser.add_argument("--port", type=int, default=env.number("ROUNDWATCH_PORT", 8000), help="0: any free one")
-        parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
-        parser.add_argument("--public-url", help="the address people use, when a proxy stands in front")
-        parser.add_argument("--data", type=Path, default=Path(env.text("ROUNDWATCH_DATA") or default_data()))
-        parser.add_argument("--ready-file", type=Path, help="gets url, login_url and token as JSON, mode 0600")
-        parser.add_argument("--demo", action="store_true", help="also run the example training")
-        parser.add_argument("--demo-args", default="", help="options of the example, in one word")
+        port, data = env.number("ROUNDWATCH_PORT", 8000), Path(env.text("ROUNDWATCH_DATA") or default_data())
+        add = parser.add_argument
+        add(
+            "--port", type=int, default=port, help="port of the web server; 0 takes any free one (default: %(default)s)"
+        )
+        add("--host", default="127.0.0.1", help="address it listens on (default: %(default)s)")
+        add("--public-url", help="address people use, such as a proxy's in front (default: http://HOST:PORT)")
+        add("--data", type=Path, default=data, help="folder of all that is kept (default: %(default)s)")
+        add("--ready-file", type=Path, help="gets url, login_url and token as JSON, mode 0600, when all is up")
+        add("--demo", action="store_true", help="also run the example training")
+        add("--demo-args", default="", help='options of the example, in one word: "--starve-encoder 2" (default: none)')
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until told to stop; whatever prevents it is said in one sentence."""
@@ -84,6 +88,7 @@ class Command(BaseCommand):
         if ready_file:
             _write_ready(ready_file, {"url": house.public_url, **prepared})
         self._say(f"Roundwatch is ready: {prepared['login_url']}")
+        self._say("the link works once, for an hour; Ctrl-C stops everything")
         return str(prepared["token"])
 
     def _say(self, line: str) -> None:
