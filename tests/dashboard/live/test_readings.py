@@ -1,5 +1,6 @@
 """What was sampled while a phase ran stands beside it: of its process, its machine and its own devices."""
 
+import json
 import time
 from typing import Any
 
@@ -96,7 +97,8 @@ class Host:
 def beside(people: Cast, start: int, key: str = "run-1") -> dict[tuple[str, str], float]:
     """What the viewer is told of the first attempt's phase: mean by (metric, device)."""
     run = Run.objects.get(team=people.team, key=key)
-    answer = browser_of(people.viewer).get(f"/runs/{run.pk}/live/phase?attempt=0&start={start}", secure=False).json()
+    page = browser_of(people.viewer).get(f"/runs/{run.pk}/live/phase?attempt=0&start={start}", secure=False)
+    answer = json.loads(page.content, parse_constant=lambda literal: pytest.fail(f"no browser reads {literal}"))
     assert answer["readings"]["settled"] is True
     return {(each["metric"], each["device"]): each["mean"] for each in answer["readings"]["over"]}
 

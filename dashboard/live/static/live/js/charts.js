@@ -5,7 +5,7 @@ import { chartsOf } from "./chartgroups.js";
 import { band, line } from "./curves.js";
 import { el, fit, say } from "./dom.js";
 import { reading } from "./format.js";
-import { extentOfReadings, readings, resample, summarize } from "./resample.js";
+import { extentOfReadings, newestIn, readings, resample, summarize } from "./resample.js";
 
 const HEIGHT = 58;
 const INSET = 6;
@@ -31,25 +31,27 @@ class Chart {
     this.element = el("div", { class: "chart" }, this.head, el("div", { class: "chart-value" }, this.value, this.extent), this.canvas);
   }
 
-  /** `spec` as of `chartsOf`; draws what the view shows and says the newest value, or that under the cursor. */
+  /** `spec` as of `chartsOf`; draws what the view shows and says the newest value in view, or that under the cursor. */
   draw(spec, lines, { view, theme, grid, now, cursor }) {
     fit(this.canvas, view.width, HEIGHT);
     // Of very many lines fewer columns are summed up, or a thousand workers would hold a frame up each second.
     const wide = COLUMN * Math.ceil(lines.length / MANY);
     const step = view.perPixel * wide;
-    const count = Math.ceil(view.width / wide) + 2;
     // Columns stand at multiples of the step, so that a moving view does not make the line shiver.
     const from = Math.floor(view.from / step) * step;
+    // A machine is sampled also after the run's end, which is not to be seen here.
+    const seen = { from: view.from, to: Math.min(view.to, now) };
+    const count = Math.max(1, Math.min(Math.ceil(view.width / wide) + 2, Math.floor((now - from) / step) + 1));
     const rows = lines.map((line) => resample(line, from, step, count, spec.gap));
     const { low, high, value } = summarize(rows, spec.how);
     const extent = extentOf(low, high);
     const range = this.#range(spec, extent);
-    this.#say(spec, lines, cursor, extentOfReadings(lines, view) ?? extent);
+    this.#say(spec, lines, cursor, seen, extentOfReadings(lines, seen, spec.gap) ?? extent);
     this.#paint({ low, high, value, x: (i) => view.x(from + i * step), range, theme, grid, view, now, cursor, spec, many: lines.length > 1 });
   }
 
-  #say(spec, lines, cursor, [least, most]) {
-    const known = readings(lines, cursor, spec.gap);
+  #say(spec, lines, cursor, seen, [least, most]) {
+    const known = cursor === null ? newestIn(lines, seen, spec.gap) : readings(lines, Math.min(cursor, seen.to), spec.gap);
     const { value } = summarize(known.map((one) => [one]), spec.how);
     const text = known.length ? reading(value[0], spec.unit) : "–";
     say(this.value, text);

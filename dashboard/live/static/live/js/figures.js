@@ -30,7 +30,7 @@ function roundFigure(store) {
   const done = [count((newestClosed?.index ?? -1) + 1), planned ? `of ${count(planned)}` : ""].filter(Boolean).join(" ");
   const definition = "The newest round that any worker has begun, numbered from 0; how many rounds are done, of those planned; and the phase that most trainers are in now.";
   if (store.ended) return { label: "Rounds", value: done, detail: "done", definition };
-  return { label: "Round", value: newest ? String(newest.index) : "–", detail: [`${done} done`, commonPhase(store)].filter(Boolean).join(" · "), definition };
+  return { label: "In round", value: newest ? String(newest.index) : "–", detail: [`· ${done} done`, commonPhase(store)].filter(Boolean).join(" · "), definition };
 }
 
 function timeFigure(store) {
@@ -56,7 +56,7 @@ function waitingFigure(store, much) {
 }
 
 function longestFigure(store) {
-  const definition = "The kind other than computing and waiting on which the trainers of the last closed round spent most, as their mean; and the slow phase that was found in that round, with its workers.";
+  const definition = "The kind other than computing and waiting on which the trainers of the last closed round spent most, as their mean; where no phase explains more time than any kind does, that; and the slow phase that was found in that round, with its workers.";
   const label = "Waited longest for";
   const last = store.rounds.newestClosed;
   if (!last) return { label, value: "–", detail: "", definition };
@@ -64,6 +64,8 @@ function longestFigure(store) {
   const more = finding ? `slow: ${[finding.phase, ...(finding.workers ?? [])].map(isolated).join(", ")}` : "";
   const tone = finding ? "warn" : "";
   const { seconds } = kindSeconds(store, last);
+  const rest = (last.end - last.begin) / 1e9 - seconds.reduce((sum, value) => sum + value, 0);
+  if (rest > Math.max(...seconds)) return { label, value: "not recorded", detail: `${duration(rest * 1e9)} in round ${last.index}`, more: more || "add phases around what it does", tone, definition };
   const skipped = new Set(["compute", "wait"]);
   const longest = seconds.map((value, i) => ({ kind: KINDS[i], value })).filter(({ kind }) => !skipped.has(kind)).sort((a, b) => b.value - a.value)[0];
   if (!longest.value) return { label, value: "–", detail: "", more, tone, definition };

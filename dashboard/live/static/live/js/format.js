@@ -8,7 +8,7 @@ export function duration(ns) {
   if (!Number.isFinite(ns)) return "–";
   const seconds = ns / 1e9;
   const size = Math.abs(seconds);
-  if (size < 1e-3) return `${Math.round(ns / 1e3)}${SPACE}µs`;
+  if (size < 0.9995e-3) return `${Math.round(ns / 1e3)}${SPACE}µs`;
   if (size < 0.9995) return `${(seconds * 1e3).toFixed(size < 0.01 ? 1 : 0)}${SPACE}ms`;
   if (size < 9.995) return `${seconds.toFixed(2)}${SPACE}s`;
   if (size < 99.95) return `${seconds.toFixed(1)}${SPACE}s`;
@@ -73,6 +73,12 @@ export function clockTime(unixNs, step = 1e8) {
   const digits = Math.min(6, Math.max(1, Math.ceil(9 - Math.log10(step))));
   const micros = Number((unixNs / 1000n) % 1_000_000n);
   return `${text}.${String(micros).padStart(6, "0").slice(0, digits)}`;
+}
+
+/** Date and time of day in this browser's zone, to the second. */
+export function dayTime(unixNs) {
+  const date = new Date(Number(unixNs / 1_000_000n));
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${clockTime(unixNs, 1e9)}`;
 }
 
 export function plural(count, one, many = `${one}s`) {

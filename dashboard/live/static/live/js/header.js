@@ -2,7 +2,7 @@
 
 import { el, fill, say } from "./dom.js";
 import { failureOf, failureText } from "./failure.js";
-import { age, clockTime, isolated, plural } from "./format.js";
+import { age, clockTime, dayTime, isolated, plural } from "./format.js";
 import { figures } from "./figures.js";
 
 class Figure {
@@ -72,7 +72,8 @@ export class Header {
     if (started) {
       const end = store.run.ended_ns ? store.fromUnix(store.run.ended_ns) : now;
       const length = end - store.fromUnix(started);
-      facts.push(`started ${clockTime(BigInt(started), 1e9)} (${age(length)}${store.run.ended_ns ? "" : " ago"})`);
+      const begin = store.run.ended_ns ? dayTime(BigInt(started)) : clockTime(BigInt(started), 1e9);
+      facts.push(`started ${begin} (${age(length)}${store.run.ended_ns ? "" : " ago"})`);
     }
     return facts.filter(Boolean).join(" · ");
   }

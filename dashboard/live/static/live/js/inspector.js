@@ -33,6 +33,12 @@ function row(name, kind, seconds, part) {
   return el("tr", {}, el("th", { scope: "row" }, kind ? swatch(kind) : el("i", { class: "swatch" }), name), el("td", {}, duration(seconds * 1e9)), el("td", { class: "muted" }, share(part)));
 }
 
+/** A generation that a restart cut short has no end to be measured by. */
+export function olderText({ generation, begin, end }) {
+  const which = `generation ${generation + 1} of it`;
+  return Number.isFinite(end) ? `${which} took ${duration(end - begin)} and was replayed` : `${which} did not end`;
+}
+
 function roundSection(store, round, now, { step, theme }) {
   const wall = ((Number.isFinite(round.end) ? round.end : now) - round.begin) / 1e9;
   const { seconds, trainers, final } = kindSeconds(store, round);
@@ -41,7 +47,7 @@ function roundSection(store, round, now, { step, theme }) {
   if (Number.isFinite(round.coverage)) facts.push(`${share(round.coverage)} explained`);
   else if (!round.closed) facts.push("still open");
   else if (!final) facts.push("being judged");
-  for (const older of store.rounds.olderOf(round.index)) facts.push(`generation ${older.generation + 1} of it took ${duration(older.end - older.begin)} and was replayed`);
+  for (const older of store.rounds.olderOf(round.index)) facts.push(olderText(older));
   const total = el("tr", { class: "total" }, el("th", { scope: "row" }, "wall time"), el("td", {}, duration(wall * 1e9)), el("td", {}, share(1)));
   const waiting = Number.isFinite(round.waiting) && el("p", { class: "waiting" }, "GPU waiting ", el("b", {}, duration(round.waiting * wall * 1e9)), ` · ${share(round.waiting)} of the round`);
   const turn = (label, text, by) => el("button", { type: "button", class: "icon", "aria-label": label, title: label, click: () => step(by) }, text);

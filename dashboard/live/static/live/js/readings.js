@@ -8,7 +8,7 @@ const THROTTLED = 0.05;
 const WAITED = 0.2;
 const DIRECTIONS = [["receive", "received"], ["transmit", "sent"]];
 
-/** Picks readings of a metric, of the process alone or of its machine, and words them. */
+/** Picks readings by their metric, and words them. */
 class Picked {
   constructor({ over, seconds, held }) {
     Object.assign(this, { over, seconds, held });
@@ -18,10 +18,9 @@ class Picked {
     return this.over.filter((one) => one.metric === metric);
   }
 
-  /** The process's own reading, else its machine's. */
+  /** Of a metric of which a process or a machine has one. */
   one(metric) {
-    const found = this.all(metric);
-    return found.find((one) => one.own) ?? found[0];
+    return this.over.find((one) => one.metric === metric);
   }
 
   /** The reading that is highest, as of the busiest of several disks. */

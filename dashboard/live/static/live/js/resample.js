@@ -50,9 +50,21 @@ export function summarize(rows, how) {
   return { low, high, value };
 }
 
-/** Lowest and highest reading in view, or null where there are too many to look at each. */
-export function extentOfReadings(lines, view) {
-  const ranges = lines.map((line) => [line, line.indexAt(view.from) + 1, line.indexAt(view.to)]);
+/** Index of the first reading that counts in view: that of before, where it reaches into it. */
+function firstIn(line, { from }, gap) {
+  const before = line.indexAt(from);
+  return before >= 0 && from - line.times[before] <= line.reach(before, gap) ? before : before + 1;
+}
+
+/** The newest reading of each line that has one in view. */
+export function newestIn(lines, view, gap) {
+  const last = lines.map((line) => [line, line.indexAt(view.to)]);
+  return last.filter(([line, at]) => at >= firstIn(line, view, gap)).map(([line, at]) => line.values[at]);
+}
+
+/** Lowest and highest reading that counts in view, or null where there are too many to look at each. */
+export function extentOfReadings(lines, view, gap) {
+  const ranges = lines.map((line) => [line, firstIn(line, view, gap), line.indexAt(view.to)]);
   if (ranges.reduce((sum, [, first, last]) => sum + last - first, 0) > MOST_READINGS) return null;
   let [least, most] = [Infinity, -Infinity];
   for (const [{ values }, first, last] of ranges) {

@@ -37,7 +37,7 @@ export class Toolbar {
   }
 
   draw({ view, ui, fresh, running, phases, samples }) {
-    const text = view.follow ? (running ? "Following" : "At its end") : fresh ? `Follow · ${plural(fresh, "new round")}` : "Follow";
+    const text = view.follow ? (running ? "Following" : "End") : fresh ? `Follow · ${plural(fresh, "new round")}` : "Follow";
     say(this.follow, text);
     this.follow.setAttribute("aria-pressed", String(view.follow));
     this.#extent(view);

@@ -3,7 +3,7 @@
 import { niceStep } from "./arithmetic.js";
 import { band, line } from "./curves.js";
 import { reading } from "./format.js";
-import { extentOfReadings, readings, resample, summarize } from "./resample.js";
+import { extentOfReadings, newestIn, readings, resample, summarize } from "./resample.js";
 import { titleOf } from "./tracks.js";
 
 const COLUMN = 3;
@@ -31,7 +31,7 @@ export function scaleOf({ source, unit }, extents, highest) {
 }
 
 /** Columns of a track in the view: {row, info, low, high, value, x, extent, now}; null before any reading. */
-export function sampled(row, { store, view, cursor }) {
+export function sampled(row, { store, view, cursor, now: time = Infinity }) {
   const lines = row.track.ids.map((id) => store.samples.lines.get(id)).filter((one) => one?.count);
   if (!lines.length) return null;
   const { info } = lines[0];
@@ -41,10 +41,11 @@ export function sampled(row, { store, view, cursor }) {
   const from = Math.floor(view.from / step) * step;
   const rows = lines.map((one) => resample(one, from, step, Math.ceil(view.width / wide) + 2, gap));
   const summed = summarize(rows, "median");
-  // Where no reading falls into the view, as between two, what is drawn is told.
-  const [least, most] = extentOfReadings(lines, view) ?? [];
+  // Where no reading counts in view, what is drawn is told.
+  const seen = { from: view.from, to: Math.min(view.to, time) };
+  const [least, most] = extentOfReadings(lines, seen, gap) ?? [];
   const told = extent([least], [most]);
-  const now = summarize(readings(lines, cursor, gap).map((one) => [one]), "median").value[0];
+  const now = summarize((cursor === null ? newestIn(lines, seen, gap) : readings(lines, cursor, gap)).map((one) => [one]), "median").value[0];
   return { row, info, ...summed, x: (i) => view.x(from + i * step), extent: told ?? extent(summed.low, summed.high), now, many: lines.length > 1 };
 }
 
