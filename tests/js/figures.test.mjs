@@ -7,10 +7,11 @@ import { chartsOf } from "../../dashboard/live/static/live/js/chartgroups.js";
 import { endedAgo, locate } from "../../dashboard/live/static/live/js/detail.js";
 import { figures } from "../../dashboard/live/static/live/js/figures.js";
 import { failureOf, failureText } from "../../dashboard/live/static/live/js/failure.js";
-import { age, bytes, clockTime, duration, isolated, legible, reading } from "../../dashboard/live/static/live/js/format.js";
+import { age, bytes, clockTime, dayTime, duration, isolated, legible, reading } from "../../dashboard/live/static/live/js/format.js";
+import { olderText } from "../../dashboard/live/static/live/js/inspector.js";
 import { joined, missing } from "../../dashboard/live/static/live/js/history.js";
 import { busyTimes, kindSeconds } from "../../dashboard/live/static/live/js/kinds.js";
-import { readings, resample, summarize } from "../../dashboard/live/static/live/js/resample.js";
+import { extentOfReadings, newestIn, readings, resample, summarize } from "../../dashboard/live/static/live/js/resample.js";
 import { Store } from "../../dashboard/live/static/live/js/store.js";
 import { beats, findings, message, meta, opens, samples, spans, steps } from "./frames_of.mjs";
 
@@ -66,11 +67,11 @@ test("key figures carry value, denominator and number of rounds", () => {
     opens([{ lane: 0, attempt: 0, id: 9999, start: 19 * S, phase: 2, round: 0, progress: NaN }]),
   );
   const [round, time, waiting, longest, memory, data] = figures(made, 21e9, 0.3);
-  assert.deepEqual([round.value, round.detail], ["0", "1 of 20 done · 1 of 2 in encode"]);
+  assert.deepEqual([round.value, round.detail], ["0", "· 1 of 20 done · 1 of 2 in encode"]);
   assert.equal(time.value, "20.0\u00a0s");
   assert.match(time.definition, /1 closed round\./);
   assert.equal(waiting.value, "40\u00a0%");
-  assert.equal(longest.value, "–");
+  assert.equal(longest.value, "not recorded");
   assert.deepEqual([memory.label, memory.detail], ["Coordinator memory, peak", "≥ 4.0 model copies"]);
   assert.deepEqual([data.value, data.detail, data.more], ["3 of 3", "reporting", "0 dropped · 1\u00a0s old · ±\u00a02.0\u00a0ms"]);
 });
@@ -92,7 +93,7 @@ test("waiting needs a look from the share on that the server names, as in the li
 });
 
 test("what was waited for longest is the longest kind, with its time, also beside a finding", () => {
-  const made = store(spans([span(0, 0, 0, 10), span(0, 5, 10, 14), span(0, 2, 14, 15)]), findings([{ id: "f", kind: "straggler", state: "open", phase: "encode", workers: ["b"], rounds: [0], spans: [] }]));
+  const made = store(spans([span(0, 0, 0, 10), span(0, 5, 10, 14), span(0, 2, 14, 15), span(0, 3, 15, 20)]), findings([{ id: "f", kind: "straggler", state: "open", phase: "encode", workers: ["b"], rounds: [0], spans: [] }]));
   const longest = figures(made, 21e9, 0.3)[3];
   assert.deepEqual([longest.value, longest.detail, longest.more, longest.tone], ["transfer", "4.00\u00a0s in round 0", "slow: encode, b", "warn"]);
 });
@@ -144,6 +145,24 @@ test("under the cursor stands what was read there, and nothing of before a silen
   assert.deepEqual([at(-1), at(12_000), at(50_000), at(90_000), at(null)], [[], [2], [], [3], [3]]);
 });
 
+test("the value without a cursor is one of those whose range is told: up to the view's end, and what reaches into it", () => {
+  const line = store(samples([[0, 9], [10, 4], [20, 5], [90, 1]].map(([time, value]) => ({ time, series: 9, value })))).samples.lines.get(9);
+  const both = (from, to) => [newestIn([line], { from, to }, 20_000), extentOfReadings([line], { from, to }, 20_000)];
+  assert.deepEqual(both(12_000, 19_000), [[4], [4, 4]]);
+  assert.deepEqual(both(5_000, 25_000), [[5], [4, 9]]);
+  assert.deepEqual(both(50_000, 80_000), [[], [Infinity, -Infinity]]);
+});
+
+test("where no phase explains most of a round, that is told with what to do", () => {
+  const longest = figures(store(spans([span(0, 2, 0, 3)])), 21e9, 0.3)[3];
+  assert.deepEqual([longest.value, longest.detail, longest.more], ["not recorded", "17.0\u00a0s in round 0", "phases around it would tell"]);
+});
+
+test("a generation of a round that did not end was not replayed whole", () => {
+  assert.equal(olderText({ generation: 0, begin: 0, end: 2e9 }), "generation 1 of it took 2.00\u00a0s and was replayed");
+  assert.equal(olderText({ generation: 0, begin: 0, end: NaN }), "generation 1 of it did not end");
+});
+
 test("several workers are summed up over those that have a reading", () => {
   const { low, high, value } = summarize([[1, NaN], [3, NaN], [10, 4]], "median");
   assert.deepEqual([low[0], high[0], value[0], value[1]], [1, 10, 3, 4]);
@@ -170,6 +189,8 @@ test("figures carry units and no more digits than mean something", () => {
   assert.deepEqual([-1e9, 0.4e9, 9.67e9, 99.97e9, 125e9, 11100e9, 183600e9].map((ns) => plain(age(ns))), ["< 1 s", "< 1 s", "9 s", "99 s", "2 min 05 s", "3 h 05 min", "2 d 03 h"]);
   assert.deepEqual([512, 2 ** 30 * 34.4].map((value) => plain(bytes(value))), ["512 B", "34.4 GiB"]);
   assert.deepEqual([plain(reading(0.71, "ratio")), plain(reading(NaN, "bytes"))], ["71 %", "–"]);
+  assert.equal(plain(duration(999_600)), "1.0 ms");
+  assert.match(dayTime(1_790_000_000_123_456_789n), /^2026-09-\d\d \d\d:\d\d:\d\d$/);
   assert.match(clockTime(1_790_000_000_123_456_789n, 1e6), /:\d\d\.123$/);
 });
 

@@ -7,6 +7,8 @@ import { kindSeconds } from "./kinds.js";
 import { STALE_NS } from "./store.js";
 
 const BEFORE = 10;
+// The share of a round that phases may leave unexplained without a word.
+const UNEXPLAINED = 0.05;
 const ENDED = new Set(["finished", "failed", "killed"]);
 const roleOf = (store, role) => [...store.lanes.values()].filter((lane) => lane.info.role === role);
 
@@ -56,18 +58,21 @@ function waitingFigure(store, much) {
 }
 
 function longestFigure(store) {
-  const definition = "The kind other than computing and waiting on which the trainers of the last closed round spent most, as their mean; where no phase explains more time than any kind does, that; and the slow phase that was found in that round, with its workers.";
+  const definition = "The kind other than computing and waiting on which the trainers of the last closed round spent most, as their mean; “not recorded” where more of their time than that lies in no phase; and the slow phase that was found in that round, with its workers.";
   const label = "Waited longest for";
   const last = store.rounds.newestClosed;
   if (!last) return { label, value: "–", detail: "", definition };
   const finding = store.marks.ofRound(last.index).find((one) => one.phase);
   const more = finding ? `slow: ${[finding.phase, ...(finding.workers ?? [])].map(isolated).join(", ")}` : "";
   const tone = finding ? "warn" : "";
-  const { seconds } = kindSeconds(store, last);
-  const rest = (last.end - last.begin) / 1e9 - seconds.reduce((sum, value) => sum + value, 0);
-  if (rest > Math.max(...seconds)) return { label, value: "not recorded", detail: `${duration(rest * 1e9)} in round ${last.index}`, more: more || "add phases around what it does", tone, definition };
+  const { seconds, trainers } = kindSeconds(store, last);
   const skipped = new Set(["compute", "wait"]);
   const longest = seconds.map((value, i) => ({ kind: KINDS[i], value })).filter(({ kind }) => !skipped.has(kind)).sort((a, b) => b.value - a.value)[0];
+  const wall = (last.end - last.begin) / 1e9;
+  const rest = wall - seconds.reduce((sum, value) => sum + value, 0);
+  if (trainers && rest > Math.max(longest.value, wall * UNEXPLAINED)) {
+    return { label, value: "not recorded", detail: `${duration(rest * 1e9)} in round ${last.index}`, more: more || "phases around it would tell", tone, definition };
+  }
   if (!longest.value) return { label, value: "–", detail: "", more, tone, definition };
   return { label, value: longest.kind, detail: `${duration(longest.value * 1e9)} in round ${last.index}`, more, tone, definition };
 }
