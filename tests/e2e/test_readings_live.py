@@ -115,5 +115,5 @@ def test_the_page_of_conditions_is_one_step_away_and_says_what_differs(
         expect(page.get_by_role("region", name="The same everywhere")).to_contain_text(MARKUP)
         assert page.locator("main img").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        page.get_by_role("link", name="Live").click()
+        page.get_by_role("link", name="Timeline").click()
         page.wait_for_selector("[data-state=live]")
