@@ -112,7 +112,7 @@ def test_what_was_recorded_for_another_server_stays_where_it_is(
     site.run(TRAINING.replace(', mode="offline"', ""))
     assert shipper.wait(20) == 0
     collector.answers = lambda _: None
-    assert sync(site.folder.parent, collector.url, "another token").streams == 0
+    assert sync(site.folder.parent, collector.url, "another-token").streams == 0
     other = sync(site.folder.parent, "http://127.0.0.1:1", "token", patience_s=0.1)
     assert other.streams == 0
     assert [(part.path, part.server) for part in other.others] == [(site.folder, collector.url)]
