@@ -131,9 +131,9 @@ def test_what_was_recorded_for_a_replaced_token_is_shipped_when_that_is_asked_fo
     assert shipper.wait(20) == 0
     collector.answers = lambda _: None
     keys = [site.folder.name] if named else []
-    outcome = sync(site.folder.parent, collector.url, "new token", keys=keys, everything=not named)
+    outcome = sync(site.folder.parent, collector.url, "new-token", keys=keys, everything=not named)
     assert (outcome.trouble, outcome.left, outcome.others) == ("", 0, [])
-    assert collector.tokens[-1] == "Bearer new token"
+    assert collector.tokens[-1] == "Bearer new-token"
     assert collector.worker().turns() == ["begin", "finish"]
 
 
