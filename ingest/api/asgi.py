@@ -14,7 +14,7 @@ from ingest.api.answers import send_answer, send_fault
 from ingest.api.auth import TokenInfo
 from ingest.api.gate import MOST_READING, Gate
 from ingest.api.lookups import Lookups
-from ingest.api.outage import DOWN, LOOK_EVERY_S, Outage
+from ingest.api.outage import LOOK_EVERY_S, Outage, down
 from ingest.api.reading import Body, GoneError
 from ingest.api.tellers import Tellers
 from ingest.api.waiting import MAX_WAITING, Ticket
@@ -86,7 +86,7 @@ class Door:
         self._writers.put(ticket)
         outcome = await _outcome(ticket, body, self._outage)
         if outcome.fault:
-            raise outcome.fault
+            raise outcome.fault.afresh()
         return wire.Answer(results=outcome.results, t2_ns=arrived_ns, t3_ns=time.time_ns(), clock=self._clock)
 
     async def _read(self, team_id: UUID, body: Body, headers: dict[bytes, bytes]) -> bytes:
@@ -125,7 +125,7 @@ async def _outcome(ticket: Ticket, body: Body, outage: Outage) -> Outcome:
     try:
         while not (await asyncio.wait(either, timeout=LOOK_EVERY_S, return_when=asyncio.FIRST_COMPLETED))[0]:
             if outage.silent:
-                raise DOWN
+                raise down()
         if waiting.done():
             return waiting.result()
         raise GoneError

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from uuid import UUID
 
-from ingest.api.room import BUSY, TOO_MANY, half
+from ingest.api.room import busy, half, too_many
 
 MOST_READING = 2048
 MOST_READING_BYTES = 64 << 20
@@ -48,9 +48,9 @@ class Gate:
 
     def _require_room(self, team_id: UUID, used: Counter[UUID], more: int, most: int) -> None:
         if used.total() + more > most:
-            raise BUSY
+            raise busy()
         if used[team_id] + more > half(most):
-            raise TOO_MANY
+            raise too_many()
 
 
 def _give_back(used: Counter[UUID], team_id: UUID, amount: int) -> None:

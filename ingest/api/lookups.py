@@ -2,16 +2,17 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from django.db import DatabaseError, connection
 
 from ingest.api import auth
 from ingest.api.auth import TokenInfo
-from ingest.api.outage import DOWN, LOOK_EVERY_S, Outage
+from ingest.api.outage import LOOK_EVERY_S, Outage, down
 from ingest.store.arrivals import Fault
 
 _MOST_WAITING = 64
-_BUSY = Fault(503, "busy", "Too many tokens are being looked up; try again in a second.")
+_busy = partial(Fault, 503, "busy", "Too many tokens are being looked up; try again in a second.")
 
 
 class Lookups:
@@ -32,10 +33,10 @@ class Lookups:
         if known := auth.remembered(digest):
             return known.token
         if self._outage.lasts or self._outage.silent:
-            return _last_found(digest, DOWN)
+            return _last_found(digest, down())
         if digest not in self._asked:
             if len(self._asked) >= _MOST_WAITING:
-                return _last_found(digest, _BUSY)
+                return _last_found(digest, _busy())
             self._ask(digest)
         return await self._wait_for(digest, self._asked[digest])
 
@@ -47,7 +48,7 @@ class Lookups:
         # Neither who leaves nor who gives up takes the answer away from the others.
         while not (await asyncio.wait([task], timeout=LOOK_EVERY_S))[0]:
             if self._outage.silent:
-                return _last_found(digest, DOWN)
+                return _last_found(digest, down())
         return task.result()
 
     def _ask(self, digest: bytes) -> None:
@@ -63,7 +64,7 @@ class Lookups:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._look_up, digest)
         except DatabaseError:
-            return _last_found(digest, DOWN)
+            return _last_found(digest, down())
 
     def _look_up(self, digest: bytes) -> TokenInfo | None:
         if self._outage.lasts:

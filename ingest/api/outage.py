@@ -4,6 +4,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 
 from ingest.store.arrivals import Fault
 
@@ -13,7 +14,7 @@ _PAUSE_S = 1.0
 _PATIENCE_S = 5.0
 # How often who waits for an answer looks whether the database still speaks.
 LOOK_EVERY_S = 0.5
-DOWN = Fault(503, "database", "The database does not answer; try again in a second.")
+down = partial(Fault, 503, "database", "The database does not answer; try again in a second.")
 
 
 class Outage:
@@ -58,10 +59,10 @@ class Outage:
                 self._answered_at = time.monotonic()
 
     def require_answers(self) -> None:
-        """Raise DOWN while the database is silent, but once a second: somebody must find out that it speaks again."""
+        """Raise Fault 503 while the database is silent, but once a second: somebody must find out when it speaks."""
         if not self.silent:
             return
         with self._lock:
             if time.monotonic() - self._probed_at < _PAUSE_S:
-                raise DOWN
+                raise down()
             self._probed_at = time.monotonic()

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
+from functools import partial
 
 from asgiref.typing import ASGIReceiveCallable
 
@@ -10,8 +11,8 @@ from ingest.store.arrivals import Fault
 from roundwatch import wire
 
 _DRAIN_SECONDS = 5
-_TOO_LARGE = Fault(413, "too_large", f"A body may have {wire.MAX_COMPRESSED_BYTES} bytes.")
-_TOO_SLOW = Fault(408, "too_slow", f"A body may take {wire.MAX_BODY_SECONDS} seconds.")
+_too_large = partial(Fault, 413, "too_large", f"A body may have {wire.MAX_COMPRESSED_BYTES} bytes.")
+_too_slow = partial(Fault, 408, "too_slow", f"A body may take {wire.MAX_BODY_SECONDS} seconds.")
 
 
 class GoneError(Exception):
@@ -33,7 +34,7 @@ class Body:
         declared = headers.get(b"content-length", b"0")
         if declared.isdigit() and int(declared[:20]) > wire.MAX_COMPRESSED_BYTES:
             self.complete = True  # nothing of it is wanted
-            raise _TOO_LARGE
+            raise _too_large()
         parts, size = [], 0
         try:
             async with asyncio.timeout(seconds):
@@ -42,9 +43,9 @@ class Body:
                     size += len(parts[-1])
                     took(len(parts[-1]))
                     if size > wire.MAX_COMPRESSED_BYTES:
-                        raise _TOO_LARGE
+                        raise _too_large()
         except TimeoutError:
-            raise _TOO_SLOW from None
+            raise _too_slow() from None
         return b"".join(parts)
 
     async def drain(self) -> None:

@@ -1,9 +1,12 @@
 """How much room there is for what teams send: half of it is one team's; and the answers to who finds none."""
 
+from functools import partial
+
 from ingest.store.arrivals import Fault
 
-BUSY = Fault(503, "busy", "The server is busy; try again in a second.")
-TOO_MANY = Fault(429, "too_many", "Too many requests of this team are on their way; try again in a second.")
+# Made anew for each request: an exception that is raised again keeps the frames of all its raises.
+busy = partial(Fault, 503, "busy", "The server is busy; try again in a second.")
+too_many = partial(Fault, 429, "too_many", "Too many requests of this team are on their way; try again in a second.")
 
 
 def half(most: int) -> int:

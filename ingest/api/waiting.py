@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from ingest.api.debts import Debts
-from ingest.api.room import BUSY, TOO_MANY, half
+from ingest.api.room import busy, half, too_many
 from ingest.api.shares import Shares
 from ingest.store.arrivals import Fault
 from ingest.store.telemetry import Outcome
@@ -75,10 +75,10 @@ class Waiting:
         self.require_credit(ticket.team_id)
         size = len(ticket.body)
         if not self._room(size) and not self._displace(ticket.team_id, size):
-            raise BUSY
+            raise busy()
         queued = len(self._queues.get(ticket.team_id, ()))
         if queued >= half(self._most) or self._bytes[ticket.team_id] + size > half(self._most_bytes):
-            raise TOO_MANY
+            raise too_many()
         if not queued:
             self._queues[ticket.team_id] = deque()
             self._shares.join(ticket.team_id)
@@ -152,7 +152,7 @@ class Waiting:
             leaving[fullest] += 1
             freed[fullest] += len(self._queues[fullest][-leaving[fullest]].body)
         for each in leaving.elements():
-            self._pop(each, newest=True).refuse(TOO_MANY)
+            self._pop(each, newest=True).refuse(too_many())
         return True
 
     def _filled(self, team_id: UUID, more: int = 0, more_bytes: int = 0) -> float:

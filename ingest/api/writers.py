@@ -12,9 +12,9 @@ from uuid import UUID
 from django.db import connection
 
 from ingest.api.decode import job
-from ingest.api.failures import FAILED, UNANSWERED, fault_of
-from ingest.api.outage import DOWN, Outage
-from ingest.api.room import BUSY
+from ingest.api.failures import UNANSWERED, failed, fault_of
+from ingest.api.outage import Outage, down
+from ingest.api.room import busy
 from ingest.api.tellers import Tellers
 from ingest.api.waiting import MAX_WAITING, Ticket, Waiting
 from ingest.store import telemetry
@@ -54,7 +54,7 @@ class Writers:
         self._outage.require_answers()
         with self._changed:
             if self._closing:
-                raise BUSY
+                raise busy()
             self._waiting.put(ticket)
             self.start(self._threads)
             self._changed.notify()
@@ -66,7 +66,7 @@ class Writers:
             self._changed.notify_all()
         for thread in self._running:
             thread.join()
-        self._waiting.send_away(BUSY)  # without threads nobody took them
+        self._waiting.send_away(busy())  # without threads nobody took them
 
     def start(self, threads: int) -> None:
         """Let that many threads write, where fewer do."""
@@ -133,7 +133,7 @@ class Writers:
                 return
         for each in readable:
             if self._outage.lasts:
-                each[0].outcome.set_result(Outcome(fault=DOWN))
+                each[0].outcome.set_result(Outcome(fault=down()))
             elif error := self._store([each]):
                 self._refuse(each[0], error)
 
@@ -153,7 +153,7 @@ class Writers:
 
     def _refuse(self, ticket: Ticket, error: Exception) -> None:
         fault = fault_of(error)
-        if fault is DOWN:
+        if isinstance(error, UNANSWERED):
             self._outage.begin()
         elif fault.status in {413, 422}:
             ticket.wasted_s = ticket.spent_s
@@ -166,10 +166,10 @@ def _read(ticket: Ticket) -> Job | None:
     try:
         work = job(ticket.team_id, ticket.body, ticket.encoding, ticket.arrived_ns)
     except Fault as fault:
-        ticket.outcome.set_result(Outcome(fault=fault))
+        ticket.outcome.set_result(Outcome(fault=fault.afresh()))
     except Exception:  # noqa: BLE001 - whatever a body has found, its neighbours are written
         _log.exception("A request could not be read.")
-        ticket.outcome.set_result(Outcome(fault=FAILED))
+        ticket.outcome.set_result(Outcome(fault=failed()))
         excused = math.inf  # its sender owes nothing for a fault of ours
     else:
         excused = _excused(work)

@@ -25,6 +25,10 @@ class Fault(Exception):  # noqa: N818 - the word of the answer, not of Python
         self.retry_s = retry_s
         self.status, self.code, self.message, self.field = status, code, message, field
 
+    def afresh(self) -> "Fault":
+        """The same without the frames that it has passed, each of which would keep its request's body alive."""
+        return Fault(self.status, self.code, self.message, self.field, retry_s=self.retry_s)
+
 
 @dataclass(frozen=True, slots=True)
 class Who:

@@ -292,6 +292,21 @@ def test_a_killed_training_loses_nothing_whose_call_had_returned(
     assert sum(row["count"] for row in heard.of("drop") if row) <= 1
 
 
+def test_a_training_that_ends_just_after_its_shipper_was_killed_has_another_ship_its_end(
+    site: Site, collector: Collector, tmp_path: Path
+) -> None:
+    oracle = tmp_path / "oracle"
+    shipper = site.shipper()
+    training = site.python(ENDLESS, str(oracle))
+    go_on(oracle, 100)
+    shipper.kill()
+    shipper.wait(10)
+    training.terminate()
+    training.wait(10)
+    assert finish_data(collector)["state"] == "killed"
+    assert len(kept(collector.worker())) >= returned(oracle)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_killed_shippers_lose_and_double_nothing(site: Site, collector: Collector, tmp_path: Path, seed: int) -> None:
     oracle = tmp_path / "oracle"
@@ -418,7 +433,7 @@ def test_rings_of_a_destination_that_is_used_no_more_leave_memory_for_the_disk(
 ) -> None:
     past = Site(tmp_path / "spool", "http://127.0.0.1:9")
     past.destination.prepare()
-    alone = "from roundwatch import launch\nlaunch.Launcher.look = lambda *_, **__: None\n"
+    alone = "from roundwatch import launch\nlaunch.Launcher._start_where_none_is = lambda _: None\n"
     past.python(alone + TRAINING + KILLED).wait(20)
     assert list(past.rings.glob("*.ring"))
     site.shipper()
@@ -434,7 +449,7 @@ def test_tidying_that_fails_leaves_nothing_open_and_the_ring_where_it_is(
     offline: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offline.destination.prepare()
-    alone = "from roundwatch import launch\nlaunch.Launcher.look = lambda *_, **__: None\n"
+    alone = "from roundwatch import launch\nlaunch.Launcher._start_where_none_is = lambda _: None\n"
     offline.python(alone + TRAINING + KILLED).wait(20)
 
     def fail(*_: object, **__: object) -> None:

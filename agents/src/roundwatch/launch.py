@@ -34,6 +34,15 @@ class Launcher:
         if 0 <= now - seen_ns < SILENCE_NS or now - self._tried_ns < AGAIN_NS:
             return
         self._tried_ns = now
+        self._start_where_none_is()
+
+    def leave(self, *, refused: bool) -> None:
+        """Starts a shipper if none is at work, however lately one was: after the training's end nobody looks again."""
+        self.close(refused=refused)
+        if self._started is None:
+            self._start_where_none_is()
+
+    def _start_where_none_is(self) -> None:
         try:
             if not locks.holder_of(self._destination.folder / LOCK):
                 self._start()

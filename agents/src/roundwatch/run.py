@@ -236,7 +236,7 @@ class Run:
         self._hand_over()
         self._ring.close(data["state"])
         if self._launcher is not None:
-            self._launcher.close(refused=self._ring.refused())
+            self._launcher.leave(refused=self._ring.refused())
         misuse.sum_up()
 
     def _at_boundary(self) -> None:
