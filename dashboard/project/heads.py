@@ -1,6 +1,7 @@
 """A limit on the size and the time of a request's head, which uvicorn keeps in memory until it is complete."""
 
 import asyncio
+import json
 from collections.abc import Callable
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -48,6 +49,13 @@ class BoundedHeads(HttpToolsProtocol):
             self._further += len(data)
             if self._further > MOST_BYTES:
                 self._refuse()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP, as every refusal under /api/ reads: programs send it, and no path is known."""
+        body = json.dumps({"error": {"code": "http", "message": msg, "field": None}}).encode()
+        head = f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
+        self.transport.write(head.encode() + b"connection: close\r\n\r\n" + body)
+        self.transport.close()
 
     def _wait_for_head(self, late: Callable[[], None]) -> None:
         self._wait_no_more()

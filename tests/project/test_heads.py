@@ -1,6 +1,7 @@
 """Heads that never end, and bytes that begin none: no connection is kept for them, and no answer is broken by them."""
 
 import asyncio
+import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -112,3 +113,12 @@ def test_many_heads_one_after_the_other_are_no_long_head() -> None:
         for _ in range(20):
             link.sendall(HEAD % b"quick" + b"X: " + b"x" * 10_000 + b"\r\n\r\n")
             assert rest(link, b"thisthat").startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+@pytest.mark.parametrize("said", [b"nonsense\r\n\r\n", HEAD % b"quick" + b"Content-Length: -1\r\n\r\n"])
+def test_what_is_no_http_is_refused_in_the_form_of_every_refusal(link: socket.socket, said: bytes) -> None:
+    link.sendall(said)
+    head, _, body = rest(link).partition(b"\r\n\r\n")
+    assert head.startswith(REFUSED)
+    assert b"content-type: application/json" in head
+    assert json.loads(body)["error"]["code"] == "http"
