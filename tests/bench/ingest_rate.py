@@ -79,18 +79,17 @@ def in_parallel(acts: Sequence[Callable[[], None]]) -> float:
     return time.perf_counter() - began
 
 
-def posting(place: Stage, bodies: Sequence[bytes]) -> Callable[[], None]:
+def posting(address: str, path: str, bodies: Sequence[bytes], headers: dict[str, str]) -> Callable[[], None]:
     """What one sender does: post its requests, one after the other, on one connection."""
-    headers = {"Authorization": f"Bearer {place.token}", "Content-Encoding": "gzip"}
-    connection = http.client.HTTPConnection(urlsplit(place.url).netloc)
+    connection = http.client.HTTPConnection(address)
 
     def act() -> None:
         for body in bodies:
-            connection.request("POST", wire.PATH, body, headers)
+            connection.request("POST", path, body, headers)
             response = connection.getresponse()
             answer = response.read()
             if response.status != 200:
-                raise SystemExit(f"refused: {response.status} {answer!r}")
+                raise SystemExit(f"refused: {response.status} {answer[:500]!r}")
         connection.close()
 
     return act
@@ -141,7 +140,12 @@ class Shape:
     def measure(self, place: Stage) -> tuple[float, float]:
         """Records a second by HTTP and by COPY, one after the other."""
         first, total = self._senders[0].round, SENDERS * self.records * self.requests
-        acts = [posting(place, sender.bodies(self.records, self.requests)) for sender in self._senders]
+        address, bodies = (
+            urlsplit(place.url).netloc,
+            [each.bodies(self.records, self.requests) for each in self._senders],
+        )
+        headers = {"Authorization": f"Bearer {place.token}", "Content-Encoding": "gzip"}
+        acts = [posting(address, wire.PATH, each, headers) for each in bodies]
         posted = total / in_parallel(acts)
         rows = rows_since(place, self._run, first)
         if len(rows) != total:

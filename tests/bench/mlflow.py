@@ -15,14 +15,14 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 
 from roundwatch import wire
-from tests.bench.ingest_rate import in_parallel
+from tests.bench.ingest_rate import in_parallel, posting
 from tests.bench.stage import Stage, stage
 from tests.bench.table import Row, conditions, median_ratio, show
 from tests.ingest.batches import SECOND, Recorder, request
@@ -96,22 +96,6 @@ def _wait_for(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
         if server.poll() is not None or time.monotonic() > deadline:
             raise SystemExit(f"MLflow does not answer:\n{log.read_text()[-2000:]}")
         time.sleep(0.1)
-
-
-def posting(address: str, path: str, bodies: Sequence[bytes], headers: dict[str, str]) -> Callable[[], None]:
-    """What one sender does: post its requests, one after the other, on one connection."""
-    connection = http.client.HTTPConnection(address)
-
-    def act() -> None:
-        for body in bodies:
-            connection.request("POST", path, body, headers)
-            response = connection.getresponse()
-            answer = response.read()
-            if response.status != 200:
-                raise SystemExit(f"refused: {response.status} {answer[:500]!r}")
-        connection.close()
-
-    return act
 
 
 def call(address: str, path: str, body: object) -> dict[str, dict[str, dict[str, str]]]:
