@@ -372,6 +372,13 @@ class TestDoctor:
         assert found.mark == mark
         assert says in found.text
 
+    def test_without_access_to_cgroups_no_quota_is_claimed_to_be_none(self, tmp_path: Path) -> None:
+        kernel = Kernel(tmp_path)
+        kernel.process("self", cpus="0-31")
+        [found] = checks.cpu_lines(kernel.paths)
+        assert found.mark == "none"
+        assert "throttled time: no cgroup of this controller is visible" in found.text
+
 
 def sampled(collector: Collector) -> set[str]:
     with collector.lock:

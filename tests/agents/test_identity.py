@@ -3,10 +3,12 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from roundwatch import identity, wire
+from roundwatch import identity, launchers, wire
+from roundwatch.cli import checks
 
 TORCHRUN = {"RANK": "5", "LOCAL_RANK": "1", "WORLD_SIZE": "8", "TORCHELASTIC_RUN_ID": "job-7"}
 SLURM_STEP = {
@@ -25,16 +27,121 @@ def test_torchrun_tells_run_and_ranks() -> None:
     assert found.worker == "rank-5"
 
 
-def test_torchruns_default_id_is_none_at_all() -> None:
-    found = identity.find(environment=TORCHRUN | {"TORCHELASTIC_RUN_ID": "none"})
+def test_torchruns_default_id_is_none_at_all(tmp_path: Path) -> None:
+    found = identity.find(environment=TORCHRUN | {"TORCHELASTIC_RUN_ID": "none"}, proc=tmp_path)
     assert (found.run_id, found.run_found) == (None, False)
     assert found.rank == 5
+    [doubt] = found.doubts
+    assert "'none'" in doubt
 
 
-def test_a_rank_without_a_local_rank_is_some_other_programs() -> None:
+# A rank as torchrun starts it, in a shell of its own, which torchrun's --no-python may put between.
+RANK = "import roundwatch.identity as i; found = i.find(); print(found.run_id, found.run_found, found.worker)"
+LAUNCH = f"""
+import os, subprocess, sys
+for rank in ("0", "1"):
+    environment = os.environ | {{"RANK": rank, "LOCAL_RANK": sys.argv[1] or rank, "TORCHELASTIC_RUN_ID": "none"}}
+    subprocess.run(["sh", "-c", f"{{sys.executable}} -c '{RANK}'; :"], env=environment, check=True)
+"""
+
+
+def launched(*, local_rank: str = "") -> list[list[str]]:
+    """What two ranks that one process starts find: run, whether it was found, and worker."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "ROUNDWATCH_"))}
+    environment = kept | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", LAUNCH, local_rank]
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    return [line.split() for line in told.splitlines()]
+
+
+def test_ranks_that_were_given_no_id_are_one_run_by_the_process_that_started_them() -> None:
+    first, second = launched(), launched()
+    assert [worker for _, _, worker in first] == ["rank-0", "rank-1"]
+    assert {found for _, found, _ in first} == {"True"}
+    assert len({run for run, _, _ in first}) == 1
+    assert len({run for run, _, _ in first + second}) == 2, "the next launch is another run"
+
+
+def test_a_local_rank_that_is_0_everywhere_tells_nobody_apart() -> None:
+    assert [worker for _, _, worker in launched(local_rank="0")] == ["rank-0", "rank-1"]
+
+
+def test_a_rank_without_a_local_rank_is_some_other_programs_and_that_is_said() -> None:
     found = identity.find(environment={"RANK": "5", "WORLD_SIZE": "8"})
     assert (found.rank, found.world_size) == (None, None)
     assert found.worker == "trainer"
+    assert found.doubts == ("RANK=5 without LOCAL_RANK is not believed: it may be the node's number",)
+
+
+def test_each_replica_group_of_torchft_has_a_rank_0_of_its_own_in_one_run() -> None:
+    group = {name: value for name, value in TORCHRUN.items() if name != "TORCHELASTIC_RUN_ID"} | {"RANK": "0"}
+    first = group | {"REPLICA_GROUP_ID": "0", "TORCHELASTIC_RUN_ID": "a"}
+    second = group | {"REPLICA_GROUP_ID": "1", "TORCHELASTIC_RUN_ID": "b"}
+    job = {"SLURM_JOB_ID": "4711"}
+    found = [identity.find(environment=job | each) for each in (first, second)]
+    assert [each.worker for each in found] == ["replica-0/rank-0", "replica-1/rank-0"]
+    assert [each.group for each in found] == ["replica-0", "replica-1"]
+    assert {each.run_id for each in found} == {"4711"}, "torchrun's id is its group's alone"
+    assert found[0].doubts == ()
+    alone = identity.find(environment=first)
+    assert (alone.run_id, alone.doubts) == ("a", (launchers.NO_COMMON_ID,))
+    assert identity.find(environment=first, run_id="job").doubts == ()
+    assert identity.find(environment=first, group="mine").worker == "mine/rank-0"
+    assert identity.find(environment=first, role="coordinator").worker == "coordinator"
+
+
+POD = {
+    "KUBERNETES_SERVICE_HOST": "10.0.0.1",
+    "RANK": "5",
+    "LOCAL_RANK": "1",
+    "WORLD_SIZE": "8",
+    "LOCAL_WORLD_SIZE": "4",
+}
+
+
+@pytest.mark.parametrize(
+    ("pod", "run"),
+    [
+        ({"HOSTNAME": "vit-h-node-0-3", "JOB_COMPLETION_INDEX": "3"}, "research/vit-h-node-0"),
+        ({"HOSTNAME": "vit-h-worker-0"}, "research/vit-h"),
+        ({"HOSTNAME": "vit-h-master-0"}, "research/vit-h"),
+        ({"HOSTNAME": "vit-h-7c9d", "JOB_COMPLETION_INDEX": "3"}, None),
+        ({"HOSTNAME": "vit-h-worker-0", "LOCAL_WORLD_SIZE": "8"}, None),  # a torchrun of one pod is a run of its own
+        ({"HOSTNAME": "vit-h-worker-0", "TORCHELASTIC_RUN_ID": "named"}, "named"),
+    ],
+)
+def test_pods_of_one_job_are_one_run_where_torchrun_gives_no_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pod: dict[str, str], run: str | None
+) -> None:
+    (tmp_path / "namespace").write_text("research")
+    monkeypatch.setattr(launchers, "NAMESPACE", tmp_path / "namespace")
+    found = identity.find(environment=POD | pod, proc=tmp_path)
+    assert (found.run_id, found.worker) == (run, "rank-5")
+
+
+def test_hosts_without_a_common_id_are_told_so() -> None:
+    several = TORCHRUN | {"TORCHELASTIC_RUN_ID": "none", "LOCAL_WORLD_SIZE": "4"}
+    assert launchers.NO_COMMON_ID in identity.find(environment=several).doubts
+    assert launchers.NO_COMMON_ID in identity.find(environment=several | {"ROUNDWATCH_LAUNCH_ID": "l"}).doubts
+    assert launchers.NO_COMMON_ID not in identity.find(environment=several | {"ROUNDWATCH_RUN_ID": "r"}).doubts
+    assert launchers.NO_COMMON_ID not in identity.find(environment=several | {"LOCAL_WORLD_SIZE": "8"}).doubts
+
+
+def test_doctor_tells_what_was_found_and_from_where(tmp_path: Path) -> None:
+    def told(environment: dict[str, str]) -> dict[str, str]:
+        return {line.subject: line.text for line in checks.identity_lines(environment, tmp_path)}
+
+    lines = told(SLURM_STEP | TORCHRUN | {"REPLICA_GROUP_ID": "2", "ROUNDWATCH_SITE": "Berlin"})
+    assert lines["run"] == "4711 (from SLURM_JOB_ID)"
+    assert lines["worker"] == "replica-2/rank-5 (from its rank)"
+    assert lines["rank"] == "5 of 8, number 1 on its host (from RANK beside LOCAL_RANK)"
+    assert lines["group"] == "replica-2 (from REPLICA_GROUP_ID)"
+    assert lines["site"] == "Berlin (from ROUNDWATCH_SITE)"
+    assert "boot id" in lines["machine"]
+    lines = told({"RANK": "1", "ROUNDWATCH_RUN_ID": "mine"})
+    assert lines["run"] == "mine (from ROUNDWATCH_RUN_ID)"
+    assert lines["worker"] == "trainer (from its role)"
+    assert "RANK=1 without LOCAL_RANK" in lines["not believed"]
 
 
 def test_slurm_step_tells_run_and_ranks() -> None:
@@ -121,7 +228,7 @@ def test_processes_of_one_machine_agree_on_it_and_it_does_not_show_the_boot_id()
     assert mine not in identity.BOOT_ID.read_text().replace("-", "")
 
 
-def test_without_boot_ids_machines_are_told_by_name(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_boot_ids_machines_are_told_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_boot_id = identity.machine()
     monkeypatch.setattr(identity, "BOOT_ID", tmp_path / "absent")
     assert identity.machine() != with_boot_id

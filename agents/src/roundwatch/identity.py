@@ -1,39 +1,29 @@
 """Who this process is: run, worker, rank, machine and site, as given, set or told by its launcher.
 
 What the caller gives wins over `ROUNDWATCH_RUN_ID`, `ROUNDWATCH_WORKER` and `ROUNDWATCH_SITE`, and those win
-over what a launcher says. A new launcher is one function and one line in `LAUNCHERS`.
+over what a launcher says.
 """
 
 import hashlib
 import os
 import socket
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from roundwatch import wire
+from roundwatch import launchers, wire
+from roundwatch.launchers import Environment, Told
 
-Environment = Mapping[str, str]
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-MAX_DIGITS = 18
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What one launcher says.
-
-    `rank`, `local_rank` and `world_size` are only believed together, from one launcher.
-    """
-
-    run_id: str | None = None
-    rank: int | None = None
-    local_rank: int | None = None
-    world_size: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Who this process is. `run_found` says that `run_id` came from a launcher and not from a person."""
+    """Who this process is. `run_found` says that `run_id` came from a launcher and not from a person.
+
+    `sources` says where run, worker, rank, group and site are from where they are known and were not given to `init`,
+    `doubts` what was said and is not believed.
+    """
 
     run_id: str | None
     run_found: bool
@@ -46,67 +36,8 @@ class Found:
     machine: str
     host: str
     site: str | None
-
-
-def _number(environment: Environment, name: str) -> int | None:
-    """A count from 0 to MAX_RANK from the environment; None where it is absent or something else."""
-    text = environment.get(name, "")
-    usable = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS and int(text) <= wire.MAX_RANK
-    return int(text) if usable else None
-
-
-def _text(environment: Environment, name: str) -> str | None:
-    """A text from the environment in a form that every server takes: nobody may be near who could correct it."""
-    return wire.fitting(environment.get(name, "").strip()) or None
-
-
-def torchrun(environment: Environment) -> Told:
-    """PyTorch's launcher. RANK alone may be any program's, so it counts only beside LOCAL_RANK."""
-    run_id = _text(environment, "TORCHELASTIC_RUN_ID")
-    # "none" is torchrun's default, the same for every job.
-    told = Told(run_id=None if run_id == "none" else run_id)
-    if "LOCAL_RANK" not in environment:
-        return told
-    return replace(
-        told,
-        rank=_number(environment, "RANK"),
-        local_rank=_number(environment, "LOCAL_RANK"),
-        world_size=_number(environment, "WORLD_SIZE"),
-    )
-
-
-def slurm(environment: Environment) -> Told:
-    """Slurm:
-
-    The job is the run. Tasks have ranks only within a step: in the batch script itself all read 0.
-    """
-    told = Told(run_id=_text(environment, "SLURM_JOB_ID"))
-    if "SLURM_STEP_ID" not in environment:
-        return told
-    return replace(
-        told,
-        rank=_number(environment, "SLURM_PROCID"),
-        local_rank=_number(environment, "SLURM_LOCALID"),
-        world_size=_number(environment, "SLURM_STEP_NUM_TASKS"),
-    )
-
-
-def roundwatch_run(environment: Environment) -> Told:
-    """`roundwatch run -- CMD`:
-
-    One id for all processes of CMD, unless a launcher inside CMD knows a wider one.
-    """
-    return Told(run_id=_text(environment, "ROUNDWATCH_LAUNCH_ID"))
-
-
-# The first that knows a run id gives it, the first that knows a rank gives the ranks.
-LAUNCHERS: tuple[Callable[[Environment], Told], ...] = (torchrun, slurm, roundwatch_run)
-
-
-def _ask(environment: Environment) -> Told:
-    told = [launcher(environment) for launcher in LAUNCHERS]
-    ranked = next((one for one in told if one.rank is not None), Told())
-    return replace(ranked, run_id=next((one.run_id for one in told if one.run_id), None))
+    sources: Mapping[str, str]
+    doubts: tuple[str, ...]
 
 
 def machine() -> str:
@@ -139,6 +70,7 @@ def find(
     group: str | None = None,
     site: str | None = None,
     environment: Environment = os.environ,
+    proc: Path = launchers.PROC,
 ) -> Found:
     """Everything about this process's identity that is given, set or found; `run_id` None where nobody knows
     one.
@@ -146,21 +78,31 @@ def find(
     A launcher's ranks number the trainers: a coordinator has a rank only if it is given one, so that a
     coordinator that a launcher started as its task 0 is not taken for the trainer `rank-0`.
     """
-    told = _ask(environment)
-    chosen_id = run_id or _text(environment, "ROUNDWATCH_RUN_ID")
+    told = launchers.ask(environment, proc)
+    chosen_id = run_id or launchers.text(environment, "ROUNDWATCH_RUN_ID")
+    chosen_name = worker or launchers.text(environment, "ROUNDWATCH_WORKER")
     ranks = told if role == "trainer" else Told()
     if rank is not None and rank != ranks.rank:
-        ranks = Told(rank=rank)
+        ranks = Told(rank=rank, group=ranks.group)
+    chosen_group = group or ranks.group
     return Found(
         run_id=chosen_id or told.run_id,
         run_found=chosen_id is None and told.run_id is not None,
         rank=ranks.rank,
         local_rank=ranks.local_rank,
         world_size=ranks.world_size,
-        group=group,
-        worker=worker or _text(environment, "ROUNDWATCH_WORKER") or worker_name(role, ranks.rank, group),
+        group=chosen_group,
+        worker=chosen_name or worker_name(role, ranks.rank, chosen_group),
         role=role,
         machine=machine(),
         host=wire.fitting(socket.gethostname()),
-        site=site or _text(environment, "ROUNDWATCH_SITE"),
+        site=site or launchers.text(environment, "ROUNDWATCH_SITE"),
+        sources={
+            "run": "ROUNDWATCH_RUN_ID" if chosen_id else told.run_from,
+            "worker": "ROUNDWATCH_WORKER" if chosen_name else f"its {'role' if ranks.rank is None else 'rank'}",
+            "rank": ranks.rank_from,
+            "group": "REPLICA_GROUP_ID",
+            "site": "ROUNDWATCH_SITE",
+        },
+        doubts=tuple(doubt for doubt in told.doubts if doubt != launchers.NO_COMMON_ID or chosen_id is None),
     )

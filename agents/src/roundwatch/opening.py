@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from roundwatch import conditions, folders, identity, namesakes, ring, slots, wire
+from roundwatch import conditions, folders, identity, launchers, namesakes, ring, slots, stacks, wire
 from roundwatch.attributes import configuration, storable
 from roundwatch.folders import Destination
 from roundwatch.launch import Launcher
@@ -52,6 +52,7 @@ def begin(said: Said, who: dict[str, Any], mode: str) -> tuple[Ring, Launcher | 
         logger.warning("nothing is recorded: no place for it (%s)", error)
         return ring.silent(), None, found.run
     lifecycle(made, "begin", data)
+    made.answers(stacks.offer())
     if made.where:
         namesakes.look(Path(made.where), found)
     if destination.url and not found.rank:
@@ -141,6 +142,8 @@ def _identity(project: str, who: dict[str, Any]) -> wire.Identity:
         raise ValueError(f"role must be one of {', '.join(wire.ROLES)}, not {who['role']!r}")
     _count("rank", who["rank"], wire.MAX_RANK)
     found = identity.find(**who)
+    if launchers.NO_COMMON_ID in found.doubts and not found.rank:
+        logger.warning("%s", launchers.NO_COMMON_ID)
     return wire.Identity(
         project=project,
         run=found.run_id or f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(4).hex()}",

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from roundwatch import folders, identity, inventory, shipper
+from roundwatch import folders, identity, inventory, launchers, shipper
 from roundwatch.samplers.base import Paths
-from roundwatch.samplers.cgroup import CgroupSampler
+from roundwatch.samplers.cgroup import NO_QUOTA, QUOTA, CgroupSampler
 
 MIN_RING_BYTES = 64 << 20
 MIN_SPOOL_BYTES = 1 << 30
@@ -26,18 +26,25 @@ class Line:
     text: str
 
 
-def identity_lines() -> Iterator[Line]:
-    """Run, worker and machine as `init` without arguments would find them."""
-    found = identity.find()
+def identity_lines(environment: launchers.Environment = os.environ, proc: Path = launchers.PROC) -> Iterator[Line]:
+    """Run, worker and machine as `init` without arguments would find them, and where each is from."""
+    found = identity.find(environment=environment, proc=proc)
     if found.run_id is None:
         yield Line("ok", "run", "no launcher tells one: each start is a run of its own, unless init gets a run_id")
     else:
-        yield Line("ok", "run", f"{found.run_id} ({'told by the launcher' if found.run_found else 'set'})")
-    ranked = "" if found.rank is None else f", rank {found.rank} of {found.world_size or '?'}"
-    yield Line("ok", "worker", found.worker + ranked)
-    yield Line("ok", "machine", f"{found.machine} (made from the kernel's boot id), host {found.host}")
+        yield Line("ok", "run", f"{found.run_id} (from {found.sources['run']})")
+    yield Line("ok", "worker", f"{found.worker} (from {found.sources['worker']})")
+    if found.rank is not None:
+        local = "" if found.local_rank is None else f", number {found.local_rank} on its host"
+        of = f"{found.rank} of {found.world_size or '?'}{local}"
+        yield Line("ok", "rank", f"{of} (from {found.sources['rank']})")
+    if found.group is not None:
+        yield Line("ok", "group", f"{found.group} (from {found.sources['group']})")
+    yield Line("ok", "machine", f"{found.machine} (from the kernel's boot id), host {found.host}")
     if found.site is not None:
-        yield Line("ok", "site", found.site)
+        yield Line("ok", "site", f"{found.site} (from {found.sources['site']})")
+    for doubt in found.doubts:
+        yield Line("warn", "not believed", doubt)
 
 
 def storage_lines() -> Iterator[Line]:
@@ -111,15 +118,18 @@ def _room(subject: str, folder: str, least: int, good: str, poor: str) -> Line:
 
 
 def cpu_lines(paths: Paths | None = None) -> Iterator[Line]:
-    """The quota beside the number of threads that software will start."""
-    readings = {reading.metric: reading.value for reading in CgroupSampler(paths or Paths()).read()}
+    """The quota beside the number of threads that software will start, or why there is none to be seen."""
+    sampler = CgroupSampler(paths or Paths())
+    readings = {reading.metric: reading.value for reading in sampler.read()}
     visible = readings.get("visible_cpus", float(os.cpu_count() or 1))
     set_to = next((name for name in THREADS if os.environ.get(name, "").isdigit()), None)
     threads = float(os.environ[set_to]) if set_to else visible
     what = f"{visible:.0f} visible, {threads:.0f} threads by {set_to or 'the visible CPUs'}"
-    quota = readings.get("cgroup_cpu_quota_cpus")
+    quota = readings.get(QUOTA)
     if quota is None:
-        yield Line("ok", "quota", f"none is set; CPUs: {what}")
+        unlimited = sampler.absent.get(QUOTA) == NO_QUOTA
+        why = "none is set" if unlimited else f"not known, nor throttled time: {sampler.absent.get(QUOTA)}"
+        yield Line("ok" if unlimited else "none", "quota", f"{why}; CPUs: {what}")
     elif threads > quota:
         advice = f"set OMP_NUM_THREADS={max(1, int(quota))}, or raise the quota"
         yield Line("warn", "quota", f"{quota:g} CPUs, but {what}: they throttle each other; {advice}")

@@ -24,6 +24,7 @@ KILLS, REFUSALS = "cgroup_oom_kills_total", "cgroup_memory_limit_hits_total"
 THROTTLED = ("cgroup_cpu_throttled_ratio", "cgroup_cpu_throttled_seconds_total")
 PERIODS = ("cgroup_cpu_periods_total", "cgroup_cpu_throttled_periods_total")
 NO_GROUP = "no cgroup of this controller is visible"
+NO_QUOTA = "no quota is set"
 UNREADABLE = (OSError, ValueError, KeyError)
 
 
@@ -86,7 +87,7 @@ class CgroupSampler:
         readings = [*self._used(around.accounting or group.place), *self._stalled(group)]
         quota = group.quota()
         if quota is None:
-            self.absent |= dict.fromkeys((QUOTA, *THROTTLED, *PERIODS), "no quota is set")
+            self.absent |= dict.fromkeys((QUOTA, *THROTTLED, *PERIODS), NO_QUOTA)
             self._before = None
             return readings
         return [*readings, self._reading(QUOTA, "cpus", quota), *self._throttled(group)]
