@@ -5,7 +5,9 @@ import logging
 import random
 import threading
 import time
+from collections.abc import Callable
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 from roundwatch import wire
 from roundwatch.clock import Clock
@@ -21,13 +23,17 @@ MAX_RETRY_AFTER_S = 300.0
 MAX_SURPRISES = 20
 HALVINGS = 26  # twice what it takes to find one record among as many as a request holds
 FAILURES = (OSError, http.client.HTTPException, ValueError)
+Asked = Callable[[list[Any]], None]
 
 
 class Courier:
-    """The one sender of a shipper: `run` in a thread of its own, or `step` by whoever wants to wait for it."""
+    """The one sender of a shipper: `run` in a thread of its own, or `step` by whoever wants to wait for it.
 
-    def __init__(self, post: Post, preparer: Preparer, clock: Clock) -> None:
-        self._post, self._preparer, self._clock = post, preparer, clock
+    `asked` is given what the server wishes, as `wire.Answer.ask` has it.
+    """
+
+    def __init__(self, post: Post, preparer: Preparer, clock: Clock, asked: Asked = lambda _: None) -> None:
+        self._post, self._preparer, self._clock, self._asked = post, preparer, clock, asked
         self._news = threading.Event()
         self._halt = threading.Event()
         self._failures = self._halvings = 0
@@ -93,6 +99,8 @@ class Courier:
             t4 = time.monotonic_ns()
             self._clock.learn(answer.clock, prepared.request.t1_ns, answer.t2_ns, answer.t3_ns, t4)
             self._preparer.stored(prepared, answer)
+            if answer.ask:
+                self._asked(answer.ask)
         return reply
 
     def _answered(self, prepared: Prepared, reply: Reply) -> float:

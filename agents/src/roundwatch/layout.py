@@ -28,6 +28,8 @@ CHECK = 14  # `check` of the three, written last; 0 where no shipper has written
 NAMES_END = 16  # bytes of the names table that are complete
 CLOSED = 17  # 1 + how it ended (index into ENDS): finish() has been called; nothing follows
 ENDS = ("finished", "failed", "killed")
+STACKS = 18  # how it is asked for its thread stacks, three words: what `stacks.offer` says; zeros before 1.1
+STACKS_WORDS = 3
 LOST = 24  # ranges of numbers that found no room: each first, end, from_ns, to_ns; empty where end <= first
 LOST_WORDS = 4
 LOST_ENTRIES = 64

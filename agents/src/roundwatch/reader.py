@@ -137,6 +137,11 @@ class RingReader:
         """The tail, and what it is in the stream's own numbers; zeros where the ring does not remember them."""
         return (self._head[layout.TAIL], self._head[layout.NEXT]) if self.sound else (0, 0)
 
+    def stacks(self) -> tuple[int, int, int]:
+        """How the process is asked for its thread stacks: what `stacks.offer` said there; zeros where nothing did."""
+        signal, fd, main = self._head[layout.STACKS : layout.STACKS + layout.STACKS_WORDS].tolist()
+        return signal, fd, main
+
     def pid(self) -> int:
         """The process that writes here; 0 where none does, or none that this one can see."""
         return max(0, locks.holder(self._fd))

@@ -13,6 +13,7 @@ import mmap
 import os
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from roundwatch import layout, locks
@@ -117,6 +118,11 @@ class Ring:
         if not self.silent:
             at = layout.PROGRESS_AT + start % layout.PROGRESS_ENTRIES * layout.PROGRESS.size
             layout.PROGRESS.pack_into(self._memory, at, start + 1, share)
+
+    def answers(self, offer: Sequence[int]) -> None:
+        """Says how this process is asked for its thread stacks: what `stacks.offer` gives."""
+        for at, word in enumerate(offer, layout.STACKS):
+            self._head[at] = word
 
     def shipper_seen_ns(self) -> int:
         """The monotonic time at which a shipper last looked at this ring; 0 for never."""

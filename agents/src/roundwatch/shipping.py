@@ -6,6 +6,7 @@ import threading
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from roundwatch import folders, identity, launch, leftovers, readings
 from roundwatch.clock import Clock
@@ -21,6 +22,7 @@ from roundwatch.writers import Writers
 
 logger = logging.getLogger("roundwatch")
 PERIOD_S = 0.2
+ASKED_PERIOD_S = 0.02  # while a process writes what it was asked for
 SYNC_S = 1.0
 LINGER_S = 60.0
 LAST_SEND_S, SILENT_S = 5.0, 1.5  # at the end: altogether, and while the server takes nothing
@@ -44,7 +46,8 @@ class Shipper:
         self._courier: Courier | None = None
         if destination.url:
             preparer = Preparer(self._spool, self._clock, identity.machine(), self._boot, self._writers.progress)
-            self._courier = Courier(Post(destination.url, destination.token), preparer, self._clock)
+            post = Post(destination.url, destination.token)
+            self._courier = Courier(post, preparer, self._clock, self._asked)
 
     def run(self) -> bool:
         """Serves until it is told to stop, or until nobody has written for the time it lingers.
@@ -90,7 +93,7 @@ class Shipper:
             busy = now if self._writers.all else busy
             if not self._stays and now - busy >= self._linger_s:
                 return
-            self._stop.wait(PERIOD_S)
+            self._stop.wait(ASKED_PERIOD_S if self._writers.asked else PERIOD_S)
 
     def _look(self) -> int:
         """Takes what the rings hold. Returns how many records came."""
@@ -101,6 +104,11 @@ class Shipper:
                 if stream.identity.kind == "host" and stream.alive:
                     stream.seen_ns = now
         return count
+
+    def _asked(self, wishes: list[Any]) -> None:
+        """What the server's answer asks for."""
+        with self._spool.lock:
+            self._writers.ask(wishes)
 
     def _keep(self) -> None:
         """Once a second: what is written is made safe, and what is stored is forgotten."""

@@ -3,8 +3,10 @@
 import os
 import select
 import time
+from typing import Any
 
-from roundwatch import readings
+from roundwatch import asking, readings
+from roundwatch.asking import Asked
 from roundwatch.reader import RingReader
 from roundwatch.samplers import process_samplers
 from roundwatch.samplers.base import Sampler
@@ -21,7 +23,9 @@ class Writer:
         self.samplers: list[Sampler] = []
         self._writing = True
         self._stopped_ns = 0
-        self._process = _watched(pid := reader.pid())
+        self._asked: Asked | None = None
+        self._pid = pid = reader.pid()
+        self._process = _watched(pid)
         if self._process is not None:
             self.samplers = process_samplers(pid)
 
@@ -56,6 +60,29 @@ class Writer:
         """Whether the process is there, still writing or not."""
         return self._process is not None and not select.select([self._process], [], [], 0)[0]
 
+    @property
+    def asked(self) -> bool:
+        """Whether its stacks are being taken."""
+        return self._asked is not None
+
+    def ask(self, start: Any) -> None:
+        """Begins to take its thread stacks, for the phase that began as `start`; never raises, `answer` tells all."""
+        if self._asked is None and self._process is not None and self.lives():
+            begun = self.stream.life.open.get(start) if isinstance(start, int) else None
+            self._asked = Asked(self.reader.stacks(), self._pid, self._process, start, begun)
+
+    def answer(self) -> int:
+        """Puts the stacks that were asked for into the stream once they are there. Returns how many records that is."""
+        if self._asked is None or (self._writing and not self._asked.over()):
+            return 0
+        asked, self._asked = self._asked, None
+        if self._writing:  # what is read anew from a ring that stays must get the same numbers again
+            name = self.stream.name(asking.EVENT)
+            self.stream.insert([asked.event(name)])
+            self._free()
+        asked.close()
+        return int(self._writing)
+
     def sample(self, time_ns: int) -> None:
         """Reads the process's memory and limits from outside."""
         # What is read anew from a ring that stays must get the same numbers again: nothing may follow it.
@@ -68,6 +95,8 @@ class Writer:
     def release(self, *, remove: bool = False) -> None:
         """Lets go of the ring and the process; with `remove` the ring is gone for good."""
         self.reader.close(remove=remove)
+        if self._asked is not None:
+            self._asked.close()
         if self._process is not None:
             os.close(self._process)
 

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from roundwatch import folders, locks, readings
+from roundwatch import asking, folders, locks, readings
 from roundwatch.reader import OtherVersionError, RingReader
 from roundwatch.slots import Record
 from roundwatch.spool import Spool
@@ -115,6 +115,7 @@ class Writers:
                 continue
             try:
                 count += writer.drain(refused=refused)
+                count += writer.answer()
                 if writer.over():
                     count += writer.stream.alive
                     self._end(name, writer, at_once=False)
@@ -123,6 +124,18 @@ class Writers:
                 self._end(name, writer, at_once=True)
                 count += 1
         return count
+
+    @property
+    def asked(self) -> bool:
+        """Whether a process writes what it was asked for."""
+        return any(writer.asked for writer in self.all.values())
+
+    def ask(self, wishes: list[Any]) -> None:
+        """What the server wishes (`wire.Answer.ask`): of what this version does not know nothing comes."""
+        for wish in wishes:
+            writer = self.all.get(str(wish.get("stream"))) if isinstance(wish, dict) else None
+            if writer is not None and wish.get("what") == asking.EVENT:
+                writer.ask(wish.get("start"))
 
     def sample(self, time_ns: int) -> None:
         """Reads every process from outside."""
