@@ -10,4 +10,5 @@ urlpatterns = [
     path("runs/<uuid:run_id>/live/snapshot", views.snapshot, name="snapshot"),  # what the page begins with
     path("runs/<uuid:run_id>/live/spans", views.spans, name="spans"),  # older stretches, as one pans
     path("runs/<uuid:run_id>/live/phase", views.phase, name="phase"),  # everything known of one phase
+    path("runs/<uuid:run_id>/live/step", views.step, name="step"),  # a round by rank and phase
 ]

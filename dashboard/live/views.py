@@ -14,8 +14,10 @@ from django.views.decorators.http import require_safe
 
 from dashboard.live import snapshot as pictures
 from dashboard.live.reading import in_line, in_thread
+from dashboard.live.steps import step_json
 from dashboard.teams.access import run_for, run_for_async
 from ingest.models import Run
+from ingest.queries.anatomy import StepAnatomy, step_anatomy
 from ingest.queries.live import Window
 from ingest.queries.live_phase import PhaseDetail, phase_detail
 from ingest.queries.live_readings import Readings
@@ -85,6 +87,24 @@ async def phase(request: HttpRequest, run: Run) -> HttpResponseBase:
     answer = JsonResponse(_phase_json(detail))
     answer["Cache-Control"] = "no-store"
     return answer
+
+
+@data_view
+async def step(request: HttpRequest, run: Run) -> HttpResponseBase:
+    """A round by rank and phase, with what of its collectives was waiting, `?round=`, as JSON."""
+    found = await in_thread(_step, run, _needed(request, "round"))
+    if found is None:
+        raise Http404
+    answer = JsonResponse(step_json(found))
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+def _step(run: Run, index: int) -> StepAnatomy | None:
+    if index >= 1 << 31:
+        return None
+    with one_snapshot() as cursor:
+        return step_anatomy(cursor, run, index)
 
 
 def _detail(run: Run, attempt: int, start: int) -> PhaseDetail | None:
