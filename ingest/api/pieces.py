@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from ingest.api.weight import MOST_PATIENT, require_weight
 from ingest.store.arrivals import Fault
 from roundwatch import wire
 
@@ -12,6 +13,9 @@ from roundwatch import wire
 LARGEST_PIECE = 256 << 10
 # In one list: no table may have more than its batch's records can point to.
 _MOST_ENTRIES = wire.MAX_RECORDS + 1_000
+# Attributes that take so much as they were sent are too long however they are spelled: an escape is six bytes for one.
+_LONGEST_ATTRS = 16 * wire.MAX_ATTRS_BYTES
+_TOO_LONG = b'{"":"%s"}' % (b"x" * wire.MAX_ATTRS_BYTES)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,5 +65,15 @@ def _batch(raw: msgspec.Raw, place: str) -> wire.Batch:
         entries = getattr(batch, name)
         if len(entries) > _MOST_ENTRIES:
             raise Fault(413, "too_many", f"A list may have {_MOST_ENTRIES} entries.", f"{place}.{name}")
-        setattr(batch, name, [decoder.decode(entry) for entry in entries])
+        setattr(batch, name, [decoder.decode(_bounded(entry, name)) for entry in entries])
     return batch
+
+
+def _bounded(entry: msgspec.Raw, name: str) -> msgspec.Raw | bytes:
+    """The entry, or others of which the same is said and that cost less; raises Fault 413 where nothing can be said."""
+    text = memoryview(entry)
+    if name == "attrs" and len(text) > _LONGEST_ATTRS and text[0] == ord("{"):
+        return _TOO_LONG
+    if len(text) > LARGEST_PIECE:
+        require_weight(bytes(text), MOST_PATIENT)
+    return entry

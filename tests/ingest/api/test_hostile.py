@@ -227,6 +227,12 @@ def test_a_full_request_of_phases_with_attributes_is_not_too_heavy() -> None:
         ('"drops":[{}]'.format(",".join(['{"number":0,"span":1,"count":1}'] * 60_000)), "batches[0].drops"),
         ('"starts":[{}]'.format(",".join(["0"] * 700_000)), "batches"),
         ('"attrs":[{{"a":[{}]}}]'.format(",".join(["{}"] * 70_000)), "batches"),
+        (
+            '"lifecycle":[{{"number":0,"time_ns":0,"what":"begin","data":{{"config":{{"a":[{}]}}}}}}]'.format(
+                ",".join(["1"] * 200_000)
+            ),
+            "batches",
+        ),
         ('"attrs":[{{"b":NaN,"a":[{}]}}]'.format(",".join(["1"] * 200_000)), "batches"),
     ],
 )
@@ -234,6 +240,26 @@ def test_more_than_any_request_needs_is_not_built(more: str, field: str) -> None
     with pytest.raises(Fault) as refused:
         decode(with_more(Recorder(began_ns=NOW).batch(), more))
     assert (refused.value.status, refused.value.code, refused.value.field) == (413, "too_many", field)
+
+
+def test_attributes_too_long_to_be_kept_are_not_built() -> None:
+    keys = ",".join(f'"{place}":1' for place in range(200_000))
+    recorder = Recorder(began_ns=NOW)
+    recorder.phase("train", NOW - SECOND, NOW, a=1)
+    text = with_more(recorder.batch(), f'"attrs":[{{{keys}}}]')
+    assert len(decode(text).batches[0].attrs[0]) < 10
+    (reject,) = job(uuid.uuid4(), text, "", NOW).arrivals[0].rejects
+    assert reject.reason == f"attributes are longer than {wire.MAX_ATTRS_BYTES} bytes"
+
+
+def test_the_longest_attributes_are_kept_in_the_longest_spelling() -> None:
+    longest = "x" * (wire.MAX_ATTRS_BYTES - len('{"a":""}'))
+    recorder = Recorder(began_ns=NOW)
+    recorder.phase("train", NOW - SECOND, NOW, a=1)
+    spelled = ",".join(['{"a":"%s"}' % (r"\u0078" * len(longest))] * 3)
+    text = with_more(recorder.batch(), f'"attrs":[{spelled}]')
+    assert len(text) > pieces.LARGEST_PIECE
+    assert [each["a"] for each in decode(text).batches[0].attrs] == [longest] * 3
 
 
 @stored
