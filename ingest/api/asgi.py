@@ -87,7 +87,8 @@ class Door:
         outcome = await _outcome(ticket, body, self._outage)
         if outcome.fault:
             raise outcome.fault.afresh()
-        return wire.Answer(results=outcome.results, t2_ns=arrived_ns, t3_ns=time.time_ns(), clock=self._clock)
+        now_ns = time.time_ns()
+        return wire.Answer(results=outcome.results, t2_ns=arrived_ns, t3_ns=now_ns, clock=self._clock, ask=outcome.asks)
 
     async def _read(self, team_id: UUID, body: Body, headers: dict[bytes, bytes]) -> bytes:
         with self._gate.passing(team_id) as took:

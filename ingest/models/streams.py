@@ -13,7 +13,7 @@ class Stream(models.Model):
     which they began, and moves up when an earlier one is heard of late: what REST and pages call attempt, and META
     "number". `opens` lists the phases open after record `opens_number`, as `wire.OpenPhase` with corrected
     `begin_ns`, seen alive at `opens_at_ns` (corrected). A shipper's own stream has a machine and no worker; `deleted`
-    keeps the tombstone of a deleted run's stream.
+    keeps the tombstone of a deleted run's stream; `asked` is what its next batch's answer asks for (store/asks.py).
     """
 
     team = models.ForeignKey("teams.Team", models.CASCADE, related_name="streams")
@@ -40,6 +40,7 @@ class Stream(models.Model):
     error_ns = models.BigIntegerField(null=True)
     heard_at = models.DateTimeField()
     deleted = models.BooleanField(default=False)
+    asked = models.JSONField(null=True)
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["team", "uid"], name="stream_uid")]

@@ -34,6 +34,7 @@ class StreamRow:
     heard_at: dt.datetime
     ended_at: dt.datetime | None
     end_state: str
+    asked: dict[str, Any] | None
 
     def take(self, arrival: Arrival) -> list[Range]:
         """Note the batch's numbers as stored; returns those of them that were not, as half-open ranges."""
@@ -60,7 +61,7 @@ class StreamRow:
 
 _LOCK = """
 SELECT id, numbers::text, deleted, highest, stored_count, dropped_count, rejected_count, opens, opens_number,
-       opens_at_ns, offset_ns, error_ns, heard_at, ended_at, end_state
+       opens_at_ns, offset_ns, error_ns, heard_at, ended_at, end_state, asked
 FROM ingest_stream WHERE id = ANY(%s::bigint[]) ORDER BY id FOR NO KEY UPDATE
 """
 _SAVE = """
@@ -69,7 +70,7 @@ SET numbers = v.numbers::int8multirange, highest = v.highest,
     stored_count = v.stored, dropped_count = v.dropped, rejected_count = v.rejected,
     opens = v.opens::jsonb, opens_number = v.opens_number, opens_at_ns = v.opens_at_ns,
     offset_ns = v.offset_ns, error_ns = v.error_ns,
-    heard_at = v.heard_at, ended_at = v.ended_at, end_state = v.end_state
+    heard_at = v.heard_at, ended_at = v.ended_at, end_state = v.end_state, asked = NULL
 FROM unnest(%s::bigint[], %s::text[], %s::bigint[],
             %s::bigint[], %s::bigint[], %s::bigint[],
             %s::text[], %s::bigint[], %s::bigint[],
@@ -96,12 +97,13 @@ def lock(ids: Iterable[int]) -> dict[int, StreamRow]:
 
 
 def _row(pk: int, numbers: str, *others: Any) -> StreamRow:
-    before, opens, after = others[:5], others[5], others[6:]
-    return StreamRow(*(pk, multiranges.parse(numbers), *before, msgspec.json.decode(opens), *after))
+    before, opens, after, asked = others[:5], others[5], others[6:-1], others[-1]
+    wish = None if asked is None else msgspec.json.decode(asked)
+    return StreamRow(*(pk, multiranges.parse(numbers), *before, msgspec.json.decode(opens), *after, wish))
 
 
 def save(rows: Sequence[StreamRow]) -> None:
-    """Write the rows back."""
+    """Write the rows back. What was asked of them has been taken along."""
     if not rows:
         return
     columns = (

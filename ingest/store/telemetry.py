@@ -9,8 +9,9 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from ingest import partitions
-from ingest.store import catalogue, crews, generations, parts, ranges, runs, states, stream_rows, streams
+from ingest.store import asks, catalogue, crews, generations, parts, ranges, runs, states, stream_rows, streams
 from ingest.store.arrivals import Fault, Job, Refused
+from ingest.store.asks import Ask
 from ingest.store.intake import Intake
 from ingest.store.news import Bulletin
 from ingest.store.resolve import Resolved, resolve
@@ -22,9 +23,10 @@ _MOST_RANGES = 10_000  # of numbers in one stream; no honest shipper comes near
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one request: a result for each batch, or why it was refused."""
+    """What became of one request: a result for each batch and what is asked in return, or why it was refused."""
 
     results: list[wire.Result] = field(default_factory=list)
+    asks: list[Ask] = field(default_factory=list)
     fault: Fault | None = None
 
 
@@ -78,7 +80,10 @@ def _store(resolved: Sequence[tuple[Outcome, Resolved]], now: dt.datetime) -> tu
         row = rows.get(each.stream.id)
         if row is None:
             raise VanishedError
-        outcome.results.append(_taken(intake, each, row))
+        outcome.results.append(result := _taken(intake, each, row))
+        if result.status == "stored":
+            outcome.asks += asks.due(result.stream, row.asked)
+            row.asked = None
     intake.save()
     # Statements whose results nobody waits for travel together: each answer that a thread waits for costs its turn.
     with connection.wrap_database_errors, connection.connection.pipeline():

@@ -303,7 +303,11 @@ class Answer:
     """The server's answer: 2xx means that every batch of the request is committed on disk.
 
     `t2_ns` and `t3_ns` are the server's clock on arrival and departure; `clock` names that clock: an offset learned
-    from one clock says nothing of another. `ask` lists wishes, for example {"what": "stacks", "stream": "..."}.
+    from one clock says nothing of another. `ask` lists wishes, and one that is not known is passed
+    over. {"what": "stacks", "stream": "...", "start": 7} wishes for the thread stacks of the process while its phase 7
+    is open. Its answer is an event "stacks" of that stream with the attribute `start`, and either `threads`, a list of
+    {"name", "frames": [[file, line, function], ...] innermost first, "more": frames beyond them}, main thread first,
+    and `left_out`, the threads beyond them; or `failed`, why the process cannot tell.
     """
 
     results: list[Result] = field(default_factory=list)
