@@ -35,6 +35,15 @@ class Cohort:
     round_s: Floats
 
 
+# Role, group and, where data moves, site: workers with the same do the same work.
+CohortKey = tuple[str, str, str]
+
+
+def cohort_of(worker: Worker, kind: Kind) -> CohortKey:
+    """Which cohort a worker belongs to in phases of this kind."""
+    return (worker.role, worker.group, worker.site if kind in (Kind.TRANSFER, Kind.APPLY) else "")
+
+
 def cohorts(history: History) -> list[Cohort]:
     """Every phase that may be judged, one cohort for each role, group and (where data moves) site."""
     rows = _by_window(history, _measured(history))
@@ -112,10 +121,9 @@ def _by_window(history: History, rows: _Rows) -> _Rows:
 
 
 def _peers(workers: tuple[Worker, ...], kind: Kind) -> list[tuple[Worker, ...]]:
-    by_site = kind in (Kind.TRANSFER, Kind.APPLY)
-    found: dict[tuple[str, str, str], list[Worker]] = {}
+    found: dict[CohortKey, list[Worker]] = {}
     for worker in workers:
-        found.setdefault((worker.role, worker.group, worker.site if by_site else ""), []).append(worker)
+        found.setdefault(cohort_of(worker, kind), []).append(worker)
     return [tuple(members) for members in found.values()]
 
 

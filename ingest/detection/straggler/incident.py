@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ingest.detection import machines
 from ingest.detection.facts import Flags, History, Worker
 from ingest.detection.straggler import wording
 from ingest.detection.straggler.context import Context
@@ -40,7 +41,7 @@ def verdict(history: History, phase: str, parts: Sequence[Part], *, lasting: boo
     # An open incident tells of those that are in it now; one that is over tells of all.
     telling = [part for part in parts if over or part.resolved is None]
     flagged = [part.context.cohort.workers[column] for part in telling for column in part.columns]
-    shared = shared_machine(telling, flagged)
+    shared = _shared_machine(telling, flagged)
     rounds = sorted({index for part in parts for row in _hit_rows(part) for index in windows[part.window(row)].rounds})
     return Verdict(
         kind=KIND,
@@ -48,7 +49,7 @@ def verdict(history: History, phase: str, parts: Sequence[Part], *, lasting: boo
         phase=phase,
         severity=_severity(telling) if lasting else "warning",
         observed=wording.observed(phase, telling, lasting=lasting),
-        hypothesis=wording.shared_machine(shared, len(flagged)) if shared else "",
+        hypothesis=machines.told(shared, len(flagged)) if shared else "",
         workers=tuple(worker.name for worker in flagged),
         rounds=tuple(rounds),
         marks=_marks(history, phase, parts),
@@ -58,16 +59,10 @@ def verdict(history: History, phase: str, parts: Sequence[Part], *, lasting: boo
     )
 
 
-def shared_machine(parts: Sequence[Part], flagged: Sequence[Worker]) -> Worker | None:
-    """One of the flagged workers if there are several, all on one machine that has no other worker of their cohorts."""
-    machines = {worker.machine for worker in flagged}
-    if len(flagged) < 2 or len(machines) != 1 or machines == {""}:
-        return None
+def _shared_machine(parts: Sequence[Part], flagged: Sequence[Worker]) -> Worker | None:
     names = {worker.name for worker in flagged}
-    others = [worker for part in parts for worker in part.context.cohort.workers if worker.name not in names]
-    if not others or any(worker.machine in machines for worker in others):
-        return None
-    return flagged[0]
+    every = [worker for part in parts for worker in part.context.cohort.workers]
+    return machines.shared(flagged, [worker for worker in every if worker.name not in names])
 
 
 def _hit_rows(part: Part) -> list[int]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ingest.detection.facts import Floats, Worker
+from ingest.detection.facts import Floats
 
 if TYPE_CHECKING:
     from ingest.detection.straggler.incident import Part
@@ -16,13 +16,6 @@ _NAMED = 4  # so many workers are named with their seconds; of more, the range i
 def observed(phase: str, parts: "Sequence[Part]", *, lasting: bool) -> str:
     """One sentence for each cohort: who took how long, and what it is compared with."""
     return " ".join(_sentence(phase, part, lasting=lasting) for part in parts)
-
-
-def shared_machine(worker: Worker, count: int) -> str:
-    """The explanation when all flagged workers, and no other of their cohort, are on one machine."""
-    name = worker.host or worker.machine
-    who = "Both" if count == 2 else f"All {count}"
-    return f"{who} run on one physical machine ({name}), which none of the others uses."
 
 
 def duration(seconds: float) -> str:

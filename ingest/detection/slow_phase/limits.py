@@ -1,0 +1,113 @@
+"""When an open phase has lasted too long: from the peers that have finished it, else from the rounds before.
+
+Eligible to set a limit are peers of the same cohort that ended the phase in this round: half of them, and at
+least two (the one peer of a pair). Where fewer have, the last rounds of the cohort do; where those say nothing
+either, only the absolute cap counts, and the limit says so.
+"""
+
+import enum
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ingest.detection.facts import Floats
+from ingest.detection.slow_phase.policy import Policy
+from ingest.detection.slow_phase.usual import Before
+from ingest.detection.straggler import noise
+
+
+class Basis(enum.Enum):
+    """What a limit was taken from."""
+
+    PEERS = "peers"
+    PAST = "the rounds before"
+    CAP = "nothing to compare with"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Seconds after which an open phase is suspect, slow and stalled.
+
+    `reference_s` is what it is compared with (NaN under the cap alone); `finished` of `peers` have ended it,
+    the last of them after `latest_s`.
+    """
+
+    suspect_s: float
+    slow_s: float
+    stalled_s: float
+    reference_s: float
+    basis: Basis
+    finished: int
+    peers: int
+    latest_s: float
+
+
+def limits(
+    finished: Floats, peers: int, before: Before | None, round_s: float, policy: Policy, *, work: float = 1.0
+) -> Limits:
+    """The limits for one worker.
+
+    `finished` are the seconds of the peers that ended the phase in this round, `peers` how many there are,
+    `round_s` a typical round (NaN unknown), `work` this worker's work beside theirs. Formulas: detection.md,
+    "Slow phase, while it still runs".
+    """
+    repeats = before is not None and before.repeats
+    if peers and not repeats and len(finished) >= needed(peers):
+        reference = work * _lower_median(finished)
+        ratio = _ratio(finished, peers, before, policy)
+        basis = Basis.PEERS
+    elif before is not None and before.count >= policy.past_least:
+        reference = work * before.median_s
+        ratio = max(policy.past_ratio, policy.past_tail * before.p95_s / before.median_s) if before.median_s else 0.0
+        basis = Basis.PAST
+    else:
+        reference, ratio, basis = math.nan, math.nan, Basis.CAP
+    slow = _limit(reference, ratio, allowance(round_s, policy), policy)
+    return Limits(
+        suspect_s=min(_limit(reference, ratio, policy.suspect_s, policy), slow),
+        slow_s=slow,
+        stalled_s=_greater(policy.stalled_ratio * reference, slow + policy.stalled_s),
+        reference_s=reference,
+        basis=basis,
+        finished=len(finished),
+        peers=peers,
+        latest_s=float(finished.max()) if len(finished) else math.nan,
+    )
+
+
+def needed(peers: int) -> int:
+    """How many of so many peers must have ended a phase before they are a measure."""
+    return 1 if peers == 1 else max(2, math.ceil(peers / 2))
+
+
+def allowance(round_s: float, policy: Policy) -> float:
+    """By how many seconds a phase must exceed its reference to be slow: a share of a typical round, bounded."""
+    share = policy.slow_share * round_s if math.isfinite(round_s) else 0.0
+    return min(max(policy.slow_least_s, share), policy.slow_most_s)
+
+
+def _ratio(finished: Floats, peers: int, before: Before | None, policy: Policy) -> float:
+    """By what factor; noise comes from earlier rounds or, of enough workers, from those that have finished."""
+    known = before is not None and before.rounds >= policy.known_rounds and math.isfinite(before.sigma)
+    if known and before is not None:
+        sigma = before.sigma
+    elif peers + 1 >= policy.early_cohort:
+        sigma = noise.among(finished)
+    else:
+        return policy.early_ratio
+    return max(policy.ratio, math.exp(min(policy.sigmas * sigma, 50.0)))
+
+
+def _limit(reference: float, ratio: float, more: float, policy: Policy) -> float:
+    if not math.isfinite(reference):
+        return policy.cap_s
+    return max(ratio * reference, reference + more)
+
+
+def _greater(one: float, other: float) -> float:
+    return other if math.isnan(one) else max(one, other)
+
+
+def _lower_median(values: Floats) -> float:
+    return float(np.sort(values)[(len(values) - 1) // 2])
