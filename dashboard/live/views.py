@@ -1,9 +1,8 @@
 """The live page of a run, and what it loads over HTTP."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from dataclasses import asdict
-from functools import wraps
 from typing import Any
 from uuid import UUID
 
@@ -13,9 +12,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard.live import snapshot as pictures
+from dashboard.live.guard import data_view, needed, optional
 from dashboard.live.reading import in_line, in_thread
 from dashboard.live.steps import step_json
-from dashboard.teams.access import run_for, run_for_async
+from dashboard.teams.access import run_for
 from ingest.models import Run
 from ingest.queries.anatomy import StepAnatomy, step_anatomy
 from ingest.queries.live import Window
@@ -24,13 +24,7 @@ from ingest.queries.live_readings import Readings
 from ingest.queries.one_snapshot import one_snapshot
 from ingest.queries.run_list import MUCH_WAITING
 
-_LARGEST = (1 << 62) - 1
 _SETTLED_NS = 20 * 10**9
-DataView = Callable[[HttpRequest, Run], Coroutine[Any, Any, HttpResponseBase]]
-
-
-class BadQueryError(Exception):
-    """A query that no page of ours asks: the name of its field, and what is wrong with it."""
 
 
 @require_safe
@@ -40,37 +34,17 @@ def page(request: HttpRequest, run_id: UUID) -> HttpResponse:
     return render(request, "live/run.html", {"run": run_for(request.user, run_id), "much_waiting": MUCH_WAITING})
 
 
-def data_view(view: DataView) -> Callable[[HttpRequest, UUID], Coroutine[Any, Any, HttpResponseBase]]:
-    """A view for scripts of the page: refusals are JSON, with 401 instead of a redirect to a form."""
-
-    @wraps(view)
-    async def guarded(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
-        if request.method not in {"GET", "HEAD"}:
-            return _refused(405, "method_not_allowed", "this can only be read")
-        user = await request.auser()
-        if not user.is_authenticated:
-            return _refused(401, "not_signed_in", "sign in first")
-        try:
-            return await view(request, await run_for_async(user, run_id))
-        except (Http404, Run.DoesNotExist):
-            return _refused(404, "not_found", "no such run or phase")
-        except BadQueryError as error:
-            return _refused(422, "bad_query", error.args[1], error.args[0])
-
-    return guarded
-
-
 @data_view
 async def snapshot(request: HttpRequest, run: Run) -> HttpResponseBase:
     """Frames to begin with: `?rounds=N`, `?from_ns=&to_ns=`, or all that fits."""
-    ask = pictures.Ask(_optional(request, "from_ns"), _optional(request, "to_ns"), _optional(request, "rounds"))
+    ask = pictures.Ask(optional(request, "from_ns"), optional(request, "to_ns"), optional(request, "rounds"))
     return _frames(await in_line(pictures.snapshot, run.pk, ask), "no-store")
 
 
 @data_view
 async def spans(request: HttpRequest, run: Run) -> HttpResponseBase:
     """Frames of an older stretch, `?from_ns=&to_ns=`; a browser may keep those of a run that has ended for a while."""
-    window = Window(_needed(request, "from_ns"), _needed(request, "to_ns"))
+    window = Window(needed(request, "from_ns"), needed(request, "to_ns"))
     stretch = await in_line(pictures.history, run.pk, window)
     answer = _frames(stretch.chunks, "private, max-age=300" if run.ended_at else "no-store")
     if stretch.from_ns is not None:  # the page asks again for what did not fit
@@ -81,7 +55,7 @@ async def spans(request: HttpRequest, run: Run) -> HttpResponseBase:
 @data_view
 async def phase(request: HttpRequest, run: Run) -> HttpResponseBase:
     """Everything known of one phase, `?attempt=&start=`, as JSON."""
-    detail = await in_thread(_detail, run, _needed(request, "attempt"), _needed(request, "start"))
+    detail = await in_thread(_detail, run, needed(request, "attempt"), needed(request, "start"))
     if detail is None:
         raise Http404
     answer = JsonResponse(_phase_json(detail))
@@ -92,7 +66,7 @@ async def phase(request: HttpRequest, run: Run) -> HttpResponseBase:
 @data_view
 async def step(request: HttpRequest, run: Run) -> HttpResponseBase:
     """A round by rank and phase, with what of its collectives was waiting, `?round=`, as JSON."""
-    found = await in_thread(_step, run, _needed(request, "round"))
+    found = await in_thread(_step, run, needed(request, "round"))
     if found is None:
         raise Http404
     answer = JsonResponse(step_json(found))
@@ -153,23 +127,3 @@ def _frames(chunks: list[bytes], caching: str) -> HttpResponseBase:
 async def _each(chunks: list[bytes]) -> AsyncIterator[bytes]:
     for chunk in chunks:
         yield chunk
-
-
-def _optional(request: HttpRequest, field: str) -> int | None:
-    text = request.GET.get(field)
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdigit()) or len(text) > 19 or not 0 <= int(text) <= _LARGEST:
-        raise BadQueryError(field, "must be a whole number")
-    return int(text)
-
-
-def _needed(request: HttpRequest, field: str) -> int:
-    value = _optional(request, field)
-    if value is None:
-        raise BadQueryError(field, "is needed")
-    return value
-
-
-def _refused(status: int, code: str, message: str, field: str | None = None) -> JsonResponse:
-    return JsonResponse({"error": {"code": code, "message": message, "field": field}}, status=status)

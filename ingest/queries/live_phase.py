@@ -12,6 +12,8 @@ from ingest.models import Finding, PhaseName, Run, Stream, Worker
 from ingest.queries.live_readings import Readings, readings
 from roundwatch.wire import KINDS, PHASE_STATES
 
+Row = dict[str, Any]
+
 
 @dataclass(frozen=True, slots=True)
 class Peers:
@@ -63,11 +65,11 @@ def phase_detail(cursor: CursorWrapper, run: Run, attempt: int, start: int) -> P
     stream = Stream.objects.filter(run=run, index=attempt, worker__isnull=False).select_related("worker").first()
     if stream is None or stream.worker is None:
         return None
-    row = _closed(cursor, run, stream, start) or _open(run, stream, start)
+    row = phase_row(cursor, run, stream, start)
     if row is None:
         return None
     named = PhaseName.objects.filter(run=run, index=row["name_index"]).first()
-    parent = _closed(cursor, run, stream, row["parent"]) or _open(run, stream, row["parent"])
+    parent = phase_row(cursor, run, stream, row["parent"])
     around = parent and PhaseName.objects.filter(run=run, index=parent["name_index"]).first()
     worker = Worker.objects.get(pk=row["worker_id"])
     return PhaseDetail(
@@ -99,7 +101,12 @@ def phase_detail(cursor: CursorWrapper, run: Run, attempt: int, start: int) -> P
 _FIELDS = ("worker_id", "name_index", "round", "thread", "parent", "begin_ns", "end_ns", "offset_ns", "error_ns")
 
 
-def _closed(cursor: CursorWrapper, run: Run, stream: Stream, start: int) -> dict[str, Any] | None:
+def phase_row(cursor: CursorWrapper, run: Run, stream: Stream, start: int) -> Row | None:
+    """What is stored of the phase `start` of a stream: `state` is "open" and `end_ns` None of one that is open."""
+    return _closed(cursor, run, stream, start) or _open(run, stream, start)
+
+
+def _closed(cursor: CursorWrapper, run: Run, stream: Stream, start: int) -> Row | None:
     cursor.execute(
         f"""SELECT {", ".join(_FIELDS)}, state, attrs FROM ingest_phase
             WHERE stream_id = %s AND start_number = %s AND arrived BETWEEN %s AND %s""",  # noqa: S608 - our own names
@@ -113,7 +120,7 @@ def _closed(cursor: CursorWrapper, run: Run, stream: Stream, start: int) -> dict
     return dict(zip(_FIELDS, fields, strict=True)) | said
 
 
-def _open(run: Run, stream: Stream, start: int) -> dict[str, Any] | None:
+def _open(run: Run, stream: Stream, start: int) -> Row | None:
     phase: dict[str, Any] | None = next((each for each in stream.opens if each["start"] == start), None)
     if phase is None:
         return None
