@@ -12,7 +12,7 @@ export function locate(store, selection) {
     const open = lane.open.find((one) => one.id === selection.id && one.attempt === selection.attempt);
     if (open) return described(store, lane, open, open);
     const index = lane.spans.find(selection.attempt, selection.id);
-    if (index >= 0) return described(store, lane, at(lane.spans, index), null);
+    if (index >= 0) return described(store, lane, at(lane.spans, index), null, index);
   }
   return null;
 }
@@ -24,13 +24,13 @@ function at(spans, i) {
 
 /** The same for a bar that the strip or a hit-test gave. */
 export function ofBar(store, lane, bar) {
-  return described(store, lane, bar.open ?? at(lane.spans, bar.index), bar.open);
+  return described(store, lane, bar.open ?? at(lane.spans, bar.index), bar.open, bar.index);
 }
 
-function described(store, lane, span, open) {
+function described(store, lane, span, open, index = -1) {
   const { name, kind } = store.phase(span.phase);
   const { attempt, id, start, end, round, flags, thread } = span;
-  const facts = { lane, attempt, id, start, end, round, flags, thread, name, kind, open };
+  const facts = { lane, attempt, id, start, end, round, flags, thread, name, kind, open, index };
   facts.error = store.attempts.get(attempt)?.error ?? NaN;
   facts.finding = store.marks.of(attempt, id);
   facts.comparison = store.marks.comparison(attempt, id, store.lanes);
@@ -49,6 +49,13 @@ export function standing({ open, flags }) {
   return open.stale ? "open, but nothing heard for more than 10 s" : "still open";
 }
 
+/** Who waited for whom in a collective, and how long the rest of it took. */
+function metText({ waited, moved, least, longest }) {
+  const took = `transferred ${duration(moved)}`;
+  if (waited > 0) return `waited ${duration(waited)} for ${isolated(least.info.name)}, ${took}`;
+  return longest > 0 ? `waited least: the others up to ${duration(longest)} for it; ${took}` : `nobody waited; ${took}`;
+}
+
 /** Lines of text on a phase, most telling first. */
 export function lines(store, facts) {
   const { start, end, comparison, open } = facts;
@@ -62,6 +69,8 @@ export function lines(store, facts) {
   found.push(`${clockTime(store.toUnix(start), 1e6)} → ${finish} ${error}`);
   if (standing(facts)) found.push(standing(facts));
   if (open && open.progress >= 0) found.push(`${share(open.progress)} done`);
+  const met = open ? null : store.collectives.of(store.lanes, facts.lane, facts.index);
+  if (met) found.splice(1, 0, metText(met));
   if (facts.thread) found.push(`thread ${facts.thread}`);
   return found;
 }

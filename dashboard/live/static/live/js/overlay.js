@@ -54,6 +54,7 @@ export class Overlay {
     this.staleHatch = hatch(this.context, `${theme.bg}c0`, 5, 2.4);
     this.failedHatch = hatch(this.context, `${theme.bg}90`, 6, 1.6);
     this.gapHatch = hatch(this.context, theme.bad, 5, 1);
+    this.waitHatch = hatch(this.context, `${theme.muted}80`, 6, 1.2);
   }
 
   #bar(bar, { view, theme, store }) {
@@ -64,13 +65,27 @@ export class Overlay {
     const failed = flags & (FLAG.ERROR | FLAG.ABORTED);
     if (bar.open && bar.height >= 3) this.#fill(bar.open.stale ? this.staleHatch : this.openHatch, x0, x1, bar);
     else if (flags & FLAG.NESTED) this.#fill(failed ? theme.bad : theme.kind(phase.kind), x0, x1, bar);
+    const moved = this.#wait(bar, x0, x1, view, theme);
     if (failed && bar.height >= 3) this.#fill(this.failedHatch, x0, x1, bar);
     this.context.fillStyle = theme.bg;
     if (bar.height >= 12 && bar.x0 >= 0 && x1 - x0 >= 3) this.context.fillRect(Math.round(bar.x0) - 0.5, bar.y, 1, bar.height);
-    if (bar.height < 12 || x1 - x0 < LABELLED) return;
+    if (bar.height < 12 || x1 - moved < LABELLED) return;
     const ink = failed ? theme.bg : theme.ink(phase.kind);
     const ground = failed ? theme.bad : bar.open ? theme.kind(phase.kind) : null;
-    this.#label(this.#text(bar, phase, store), x0 + PADDING, x1 - PADDING, bar, { ink, ground });
+    this.#label(this.#text(bar, phase, store), moved + PADDING, x1 - PADDING, bar, { ink, ground });
+  }
+
+  /** What of a collective its rank only waited, apart from what it moved; returns where that begins. */
+  #wait(bar, x0, x1, view, theme) {
+    const waited = bar.open ? 0 : bar.lane.spans.wait[bar.index];
+    if (!(waited > 0) || bar.height < 3) return x0;
+    const moved = Math.min(x1, Math.max(x0, bar.x0 + waited / view.perPixel));
+    this.#fill(theme.kind("wait"), x0, moved, bar);
+    this.#fill(this.waitHatch, x0, moved, bar);
+    if (bar.height >= 12 && moved - x0 >= LABELLED) {
+      this.#label(["waits", `waits ${duration(waited)}`], x0 + PADDING, moved - PADDING, bar, { ink: theme.ink("wait"), ground: theme.kind("wait") });
+    }
+    return moved;
   }
 
   #fill(pattern, x0, x1, bar) {

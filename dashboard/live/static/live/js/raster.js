@@ -11,10 +11,13 @@ export function rankOf(flags) {
   return flags & FLAG.SLOW ? RANK.SLOW : RANK.HEALTHY;
 }
 
-/** What a drawing needs from row to row: the window in ns, the pixels, the colours by phase, the bars found wide. */
+/**
+ * What a drawing needs from row to row: the window in ns, the pixels, the colours by phase and of waiting, the bars
+ * found wide. What of a collective a rank only waited is a stretch of its own.
+ */
 export class Raster {
-  constructor(width, { from, perPixel, colours, failed, minimum = Infinity, selected = null }) {
-    Object.assign(this, { width, from, perPixel, colours, failed, minimum, selected });
+  constructor(width, { from, perPixel, colours, failed, waiting = 0, minimum = Infinity, selected = null }) {
+    Object.assign(this, { width, from, perPixel, colours, failed, waiting, minimum, selected });
     this.score = new Float64Array(width);
     this.wide = [];
   }
@@ -46,7 +49,9 @@ export class Raster {
     const flags = spans.flags[i];
     const rank = this.#isSelected(spans.attempt[i], spans.id[i]) ? RANK.SELECTED : rankOf(flags);
     const failed = flags & (FLAG.ERROR | FLAG.ABORTED);
-    this.#paint(start, end, rank, failed ? this.failed : this.colours[spans.phase[i]], out);
+    const waited = spans.wait[i];
+    if (waited > 0) this.#paint(start, start + waited, rank, this.waiting, out);
+    this.#paint(start + waited, end, rank, failed ? this.failed : this.colours[spans.phase[i]], out);
     if (rank || end - start >= this.minimum * this.perPixel) {
       this.wide.push({ row, open: null, index: i, rank, x0: this.#x(start), x1: this.#x(end) });
     }

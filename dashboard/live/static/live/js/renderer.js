@@ -82,6 +82,7 @@ export class Renderer {
     measure(page);
     view.advance({ now, ended: page.ended, earliest: store.earliest, rounds: store.rounds.list() });
     store.grow(now);
+    if (!store.collectives.settle(store.lanes)) this.dirty = true; // what is put off is drawn later
     const unix = (one) => store.toUnix(one);
     this.grid = ticks(view, now, unix, view.follow && !page.ended);
     elements.root.dataset.show = ui.show;

@@ -1,10 +1,12 @@
 // The ended phases of one lane: a struct of arrays in order of (start, id), with the latest end of each block beside it.
+// `wait` is how much of a collective a rank only waited, in ns from its start: see collectives.js.
 
 export const BLOCK = 256;
 
 const COLUMNS = [
   ["start", Float64Array], ["end", Float64Array], ["id", Uint32Array], ["round", Int32Array], ["attempt", Uint16Array],
   ["phase", Uint16Array], ["flags", Uint16Array], ["thread", Uint16Array],
+  ["wait", Float32Array],
 ];
 
 export class LaneSpans {
@@ -26,6 +28,7 @@ export class LaneSpans {
     this.phase[i] = phase;
     this.flags[i] = flags;
     this.thread[i] = thread;
+    this.wait[i] = 0;
     if (this.sorted !== i || (i > 0 && this.#before(start, id, i - 1))) return;
     this.sorted = this.count;
     const block = Math.floor(i / BLOCK);

@@ -1,25 +1,16 @@
 // Everything this page knows of a run, kept from the frames it was sent; times in ns since `origin`.
 
+import { Collectives } from "./collectives.js";
 import { ENDED, FLAG, STATES, TYPE, relative } from "./frames.js";
+import { Lane } from "./lane.js";
 import { Marks } from "./marks.js";
 import { Rounds } from "./rounds.js";
 import { Samples } from "./samples.js";
 import { Seen } from "./seen.js";
-import { LaneSpans } from "./spans.js";
 
+export { GAP_LIMIT } from "./lane.js";
 export const SPAN_LIMIT = 1_000_000;
 export const STALE_NS = 10e9;
-export const GAP_LIMIT = 2000;
-
-class Lane {
-  constructor(index) {
-    this.index = index;
-    this.info = { lane: index, name: `worker ${index}`, role: "trainer", state: "running" };
-    this.spans = new LaneSpans();
-    this.open = [];
-    this.gaps = [];
-  }
-}
 
 export class Store {
   constructor(limit = SPAN_LIMIT) {
@@ -39,6 +30,7 @@ export class Store {
     this.marks = new Marks();
     this.rounds = new Rounds();
     this.samples = new Samples();
+    this.collectives = new Collectives();
     this.structure += 1;
     this.version += 1;
   }
@@ -107,7 +99,10 @@ export class Store {
     Object.assign(this.run, meta.run);
     for (const info of meta.lanes ?? []) Object.assign(this.lane(info.lane).info, info);
     for (const attempt of meta.attempts ?? []) Object.assign(this.attempt(attempt.attempt), attempt);
-    for (const phase of meta.phases ?? []) this.phases[phase.phase] = phase;
+    for (const phase of meta.phases ?? []) {
+      this.phases[phase.phase] = phase;
+      this.collectives.describe(phase);
+    }
     for (const series of meta.series ?? []) this.samples.describe(series);
     this.dropped = meta.dropped ?? this.dropped;
     this.rejected = meta.rejected ?? this.rejected;
@@ -123,6 +118,7 @@ export class Store {
       const flags = c.flags[i] | (this.marks.has(c.attempt[i], c.id[i]) ? FLAG.SLOW : 0);
       const lane = this.lane(c.lane[i]);
       lane.spans.add(starts[i], end, c.id[i], c.round[i], c.attempt[i], c.phase[i], flags, c.thread[i]);
+      this.collectives.note(c.phase[i], c.round[i], starts[i], end);
       if (lane.open.length) lane.open = lane.open.filter((open) => open.id !== c.id[i] || open.attempt !== c.attempt[i]);
       if (end > this.latest) this.latest = end;
       if (starts[i] < this.earliest) this.earliest = starts[i];
@@ -135,10 +131,7 @@ export class Store {
     const begin = relative(frame, c.begin, this.origin);
     const end = relative(frame, c.end, this.origin);
     for (let i = 0; i < frame.count; i++) {
-      const lane = this.lane(c.lane[i]);
-      const gap = { begin: begin[i], end: end[i], count: c.count[i], attempt: c.attempt[i] };
-      if (!lane.gaps.some((known) => known.begin === gap.begin && known.attempt === gap.attempt)) lane.gaps.push(gap);
-      if (lane.gaps.length > GAP_LIMIT) lane.gaps = lane.gaps.sort((a, b) => a.begin - b.begin).slice(GAP_LIMIT / 10);
+      this.lane(c.lane[i]).lose({ begin: begin[i], end: end[i], count: c.count[i], attempt: c.attempt[i] });
     }
   }
 
@@ -186,8 +179,7 @@ export class Store {
     this.total = 0;
     for (const lane of this.lanes.values()) {
       const { spans } = lane;
-      lane.gaps = lane.gaps.filter((gap) => !(gap.end < cut));
-      spans.dropBefore(cut);
+      lane.dropBefore(cut);
       this.total += spans.count;
       for (let i = 0; i < spans.count; i++) this.seen.add(spans.attempt[i], spans.id[i]);
     }

@@ -47,6 +47,7 @@ export class Strip {
       perPixel: (view.to - view.from) / width,
       colours: theme.phasePixels(phases),
       failed: pixel(theme.bad),
+      waiting: pixel(theme.kind("wait")),
       minimum: layout.bar >= PARTED_FROM ? WIDE * ratio : Infinity,
       selected,
     });
