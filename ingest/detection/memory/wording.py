@@ -1,0 +1,76 @@
+"""What is said of memory in words: what was measured, and apart from it what may explain it."""
+
+import math
+
+from ingest.detection.memory.context import Context
+from ingest.detection.memory.rules import Cycle, Growth, Retained
+from ingest.detection.straggler.wording import duration
+
+_LABELS = {
+    "process_memory_bytes": "memory of the process",
+    "cgroup_memory_bytes": "memory of the cgroup",
+    "host_memory_bytes": "memory of the host",
+    "process_gpu_memory_bytes": "device memory of the process",
+    "device_memory_allocated_bytes": "allocated device memory",
+}
+
+
+def size(value: float) -> str:
+    """Bytes as people read them: 2.3 GiB, 512 MiB."""
+    return f"{value / (1 << 30):.1f} GiB" if abs(value) >= 1 << 30 else f"{value / (1 << 20):.0f} MiB"
+
+
+def growth(context: Context, found: Growth) -> str:
+    """How fast it grows, in model copies where their size is known, and when the limit is reached."""
+    grown = f"{_what(context)} grows by {_sized(context, found.slope)} a round"
+    grown += f" (rounds {found.first} to {found.last}: {size(found.total)} more between rounds)"
+    if math.isnan(found.left_rounds):
+        return f"{grown}; its limit is not known."
+    if found.left_rounds == 0:
+        return f"{grown}; its peak is at the limit."
+    return f"{grown}; the limit is reached in {found.left_rounds:.0f} rounds, {_long(found.left_s)}."
+
+
+def retained(context: Context, found: Retained) -> str:
+    """What stays after the end, beside what was held after the first round."""
+    how = "for" if found.over else "since"
+    return (
+        f"{_what(context)} keeps {_sized(context, found.left)} more than after round "
+        f"{context.rounds[0].index} ({size(found.base)}), {how} {duration(found.seconds)} after it finished; "
+        f"peak {context.rounds[-1].told}."
+    )
+
+
+def cycle(context: Context, found: Cycle) -> str:
+    """What collections freed."""
+    times = "a full collection" if found.times == 1 else f"{found.times} full collections"
+    if found.by_floors:
+        return (
+            f"{_what(context)} falls between rounds only where {times} ran, by {_sized(context, found.most)} at most."
+        )
+    return f"{times[0].upper()}{times[1:]} of {context.held.worker.name} freed {_sized(context, found.most)} at most."
+
+
+def why(context: Context, found: Cycle | None) -> str:
+    """What may explain memory that stays: collections tell cycles from all else."""
+    if found is not None:
+        return "Reference cycle: what is kept goes when the cyclic collector runs."
+    if context.held.collections:
+        return "Something still refers to it, or the allocator keeps it: full collections did not free it."
+    return ""
+
+
+def _what(context: Context) -> str:
+    held = context.held
+    on = f"{held.worker.name}, {held.device}" if held.device else held.worker.name
+    return f"On {on} the {_LABELS.get(held.metric, held.metric)}"
+
+
+def _sized(context: Context, value: float) -> str:
+    return size(value) if math.isnan(context.copy) else f"{value / context.copy:.1f} model copies ({size(value)})"
+
+
+def _long(seconds: float) -> str:
+    if seconds < 3600:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
