@@ -5,6 +5,7 @@ from time import monotonic_ns
 from typing import Any, TypeVar
 
 from roundwatch import slots
+from roundwatch.gathering import StepPhase
 from roundwatch.phases import Decorator, Ground, Phase, Recorder, Scope
 
 T = TypeVar("T")
@@ -28,21 +29,21 @@ class Rounds:
         self._write(index, begin_ns, 0, ended=False)
         return index, begin_ns
 
-    def end(self, begun: tuple[int, int]) -> None:
+    def end(self, begun: tuple[int, int], end_ns: int | None = None) -> None:
         """Ends the round that `begin` returned."""
         self.open -= 1
-        self._write(*begun, monotonic_ns() - begun[1], ended=True)
+        self._write(*begun, (monotonic_ns() if end_ns is None else end_ns) - begun[1], ended=True)
 
-    def follow(self) -> None:
-        """Ends the round that the call before began, and begins the next."""
-        self.end_flat()
-        self._flat = self.begin(self.next, monotonic_ns())
+    def follow(self, index: int | None = None, begin_ns: int | None = None) -> None:
+        """Ends the round that the call before began, and begins the next: round `index`, both at `begin_ns`."""
+        self.end_flat(begin_ns)
+        self._flat = self.begin(self.next if index is None else index, monotonic_ns() if begin_ns is None else begin_ns)
 
-    def end_flat(self) -> None:
+    def end_flat(self, end_ns: int | None = None) -> None:
         """Ends the round that `follow` began, where one is open."""
         if self._flat is not None:
             begun, self._flat = self._flat, None
-            self.end(begun)
+            self.end(begun, end_ns)
 
     def _write(self, index: int, begin: int, duration: int, *, ended: bool) -> None:
         where = index << slots.THREAD_BITS | self.recorder.here().ground.thread
@@ -90,7 +91,7 @@ class Step(Decorator):
         self._round = Round(self._rounds, self._index, self._begin_ns) if alone else None
         if self._round is not None:
             self._round.__enter__()
-        self._phase = self._template.again()
+        self._phase = StepPhase.like(self._template)
         if not alone and self._index is not None:
             self._phase.attrs["step"] = self._index
         return self._phase.__enter__()

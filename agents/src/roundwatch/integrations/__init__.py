@@ -1,0 +1,1 @@
+"""What a framework tells of its training, recorded as rounds and phases: one file for each framework."""
