@@ -1,0 +1,181 @@
+"""The graph of a round: which node followed which, where each began to work, and which of them it waited for last.
+
+Nodes are leaf pieces and the instants (marks) that others wait for, in an order in which each comes after all that
+it follows: by end, the inner before the outer. A piece follows the latest-ending piece of its worker that ended by its
+begin, and every mark that it waits for and that comes before its own end: what ends later was not waited for (quorum),
+and the last that ends inside it cuts it there. Kind `wait` is no node: what a wait waits for, the piece after it waits
+for. Between two machines nothing counts that clock errors could explain: a mark has to come later than the worker's own
+predecessor by more than the sum of both, and a worker whose clock is unknown neither waits nor is waited for.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ingest.detection.critical_path.clocks import Clocks, clocks
+from ingest.detection.critical_path.nodes import Meetings, Pieces, meetings, pieces
+from ingest.detection.facts import Flags, Ints, Spans, Worker
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edges:
+    """Node `node` waits for the first `reach` marks of `key` (in the order of nodes); the last of them is `last`."""
+
+    node: Ints
+    key: Ints
+    reach: Ints
+    last: Ints
+
+    def chosen(self, flags: Flags) -> "Edges":
+        """Those for which `flags` is true."""
+        return Edges(self.node[flags], self.key[flags], self.reach[flags], self.last[flags])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Graph:
+    """One row for each node. Times are Unix nanoseconds; -1 where there is no node or key.
+
+    `begin` is where a node began and `start` where it began to work, after what it waited for; a mark has no
+    length, and `key` says whose it is. `own` is the node before it on its worker, `follows` the one of all that
+    ended last, at `ready`: what lies between `ready` and `start` is a gap. `unclaimed` counts the waits that were
+    not looked at because a clock is unknown.
+    """
+
+    spans: Spans
+    kinds: Ints
+    begin_ns: int
+    end_ns: int
+    lane: Ints
+    span: Ints
+    begin: Ints
+    start: Ints
+    end: Ints
+    key: Ints
+    own: Ints
+    follows: Ints
+    ready: Ints
+    edges: Edges
+    clocks: Clocks
+    unclaimed: int
+
+    @property
+    def seconds(self) -> float:
+        """How long the round lasted."""
+        return (self.end_ns - self.begin_ns) / 1e9
+
+
+def build(spans: Spans, workers: tuple[Worker, ...], begin_ns: int, end_ns: int) -> Graph:
+    """The graph of what happened within [begin_ns, end_ns); `spans` may reach beyond it, and be of several rounds."""
+    work, waits, kinds = pieces(spans, begin_ns, end_ns)
+    found, time = meetings(spans, workers), clocks(spans, workers)
+    inside = (found.mark_at > begin_ns) & (found.mark_at <= end_ns)
+    sure = time.known[spans.lane[found.mark_span]]
+    span, begin, end, key = _ordered(spans, work, found, inside & sure)
+    lane = spans.lane[span]
+    own = _own(lane, begin, end, key, begin_ns, end_ns)
+    own_end = np.where(own >= 0, end[own], begin_ns)
+    wanted = _wants(spans, found, span, begin, key, waits, lane, end, time)
+    certain = time.known[lane[wanted.node]]
+    edges = _reached(wanted.chosen(certain), key)
+    last, node = edges.last, edges.node
+    edges = edges.chosen(end[last] - own_end[node] > time.between(lane[node], lane[last]))
+    follows, ready, start = own.copy(), own_end.copy(), begin.copy()
+    # Of several that a node waits for, the last one written is the latest: nodes are in the order of their ends.
+    order = np.argsort(edges.last, kind="stable")
+    follows[edges.node[order]] = edges.last[order]
+    np.maximum.at(ready, edges.node, end[edges.last])
+    np.maximum.at(start, edges.node, end[edges.last])
+    return Graph(
+        spans=spans, kinds=kinds, begin_ns=begin_ns, end_ns=end_ns, lane=lane, span=span, begin=begin, start=start,
+        end=end, key=key, own=own, follows=follows, ready=ready, edges=edges, clocks=time,
+        unclaimed=int((~certain).sum() + (inside & ~sure).sum()),
+    )  # fmt: skip
+
+
+def _ordered(spans: Spans, work: Pieces, found: Meetings, use: Flags) -> tuple[Ints, Ints, Ints, Ints]:
+    """Nodes as (span, begin, end, key of a mark or -1), each after all that it can follow."""
+    of_mark, at, begins = found.mark_span[use], found.mark_at[use], found.mark_begins[use]
+    span = np.concatenate([work.span, of_mark])
+    end = np.concatenate([work.end, at])
+    is_mark = np.repeat([False, True], [len(work.span), len(of_mark)])
+    # The begin of a collective comes after whatever ended in the same instant.
+    comes = np.concatenate([np.zeros(len(work.span), np.bool_), begins])
+    order = np.lexsort((is_mark, span, -spans.start[span], -spans.begin_ns[span], comes, end))
+    begin = np.concatenate([work.begin, at])
+    key = np.concatenate([np.full(len(work.span), -1), found.mark_key[use]])
+    return span[order], begin[order], end[order], key[order]
+
+
+def _own(lane: Ints, begin: Ints, end: Ints, key: Ints, begin_ns: int, end_ns: int) -> Ints:
+    """For each node the piece before it on its lane: of a piece the last that ended by its begin, -1 for none."""
+    piece = np.flatnonzero(key < 0)
+    rank = np.unique(lane, return_inverse=True)[1]
+    piece = piece[np.lexsort((piece, rank[piece]))]
+    width = end_ns - begin_ns + 2
+    by_time = np.searchsorted(rank[piece] * width + end[piece] - begin_ns, rank * width + begin - begin_ns, "right")
+    places = np.arange(len(lane))
+    by_place = np.searchsorted(rank[piece] * len(lane) + piece, rank * len(lane) + places, "left")
+    at = np.where(key < 0, by_time, by_place) - 1
+    if not len(piece):
+        return np.full(len(lane), -1)
+    before = piece[at]
+    return np.where((at >= 0) & (rank[before] == rank), before, -1)
+
+
+def _wants(
+    spans: Spans,
+    found: Meetings,
+    span: Ints,
+    begin: Ints,
+    key: Ints,
+    waits: Pieces,
+    lane: Ints,
+    end: Ints,
+    time: Clocks,
+) -> Edges:
+    """Which nodes wait for which key; `reach` is the place in the order of nodes up to which marks count."""
+    order = np.argsort(found.want_span, kind="stable")
+    asks, of = found.want_span[order], found.want_key[order]
+    piece = np.flatnonzero(key < 0)
+    node, wanted = _matched(span[piece], piece, asks, of)
+    after = _after(lane, begin, key, spans.lane[waits.span], waits.end)
+    there = after >= 0
+    place, waited = _matched(waits.span[there], np.flatnonzero(there), asks, of)
+    late = waits.end[place] + 2 * np.where(time.known, time.error_ns, 0)[spans.lane[waits.span[place]]]
+    limit = np.minimum(after[place], np.searchsorted(end, late, "right"))
+    return Edges(
+        np.concatenate([node, after[place]]), np.concatenate([wanted, waited]), np.concatenate([node, limit]),
+        np.full(len(node) + len(place), -1),
+    )  # fmt: skip
+
+
+def _matched(span: Ints, rows: Ints, asks: Ints, of: Ints) -> tuple[Ints, Ints]:
+    """Each row with each key that its span asks for; `asks` is sorted."""
+    first, last = np.searchsorted(asks, span, "left"), np.searchsorted(asks, span, "right")
+    count = last - first
+    offset = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+    return np.repeat(rows, count), of[np.repeat(first, count) + offset]
+
+
+def _after(lane: Ints, begin: Ints, key: Ints, wait_lane: Ints, wait_end: Ints) -> Ints:
+    """For each wait the first piece of its lane that begins at its end or later, -1 for none."""
+    piece = np.flatnonzero(key < 0)
+    piece = piece[np.lexsort((begin[piece], lane[piece]))]
+    everything = np.concatenate([begin[piece], wait_end])
+    rank = np.unique(everything, return_inverse=True)[1]
+    width = len(everything) + 1
+    at = np.searchsorted(lane[piece] * width + rank[: len(piece)], wait_lane * width + rank[len(piece) :], "left")
+    found = np.append(piece, -1)[at]
+    return np.where((found >= 0) & (np.append(lane, -1)[found] == wait_lane), found, -1)
+
+
+def _reached(wants: Edges, key: Ints) -> Edges:
+    """The edges that have any mark before their limit, which is what `reach` is until then."""
+    mark = np.flatnonzero(key >= 0)
+    mark = mark[np.lexsort((mark, key[mark]))]
+    width = len(key) + 1
+    sought = np.searchsorted(key[mark] * width + mark, wants.key * width + wants.reach, "left")
+    first = np.searchsorted(key[mark], wants.key, "left")
+    reach = sought - first
+    last = np.append(mark, -1)[sought - 1] if len(mark) else np.full(len(sought), -1)
+    return Edges(wants.node, wants.key, reach, last).chosen(reach > 0)
