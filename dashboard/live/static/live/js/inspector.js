@@ -83,14 +83,21 @@ function readingList(more) {
   return rows.length > 0 && el("dl", { class: "readings", "aria-label": "While it ran" }, rows.map(([label, text, tone]) => [el("dt", {}, label), el("dd", { "data-tone": tone }, text)]));
 }
 
-function phaseSection(store, facts, more, age, close) {
+function phaseSection(store, facts, more, age, stacks, close) {
   const attrs = attributes(more?.attrs);
   return el("section", { class: "card phase" },
     el("header", {}, el("h3", {}, swatch(facts.kind), title(facts)), el("button", { type: "button", class: "icon", "aria-label": "Close", click: close }, "×")),
     [...lines(store, facts), ...moreLines(more)].map((line) => el("p", {}, line)),
     age,
     readingList(more),
-    attrs.length > 0 && el("dl", {}, attrs.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])));
+    attrs.length > 0 && el("dl", {}, attrs.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])),
+    stacks);
+}
+
+/** Whether a person is marking text in an element, to copy it: it must stay as it is until then. */
+function marking(element) {
+  const marked = getSelection();
+  return Boolean(marked && !marked.isCollapsed && element.contains(marked.anchorNode));
 }
 
 function areaSection(area, close) {
@@ -102,13 +109,14 @@ function areaSection(area, close) {
 }
 
 export class Inspector {
-  constructor(element, details, theme, on) {
-    Object.assign(this, { element, details, theme, on, stamp: "", more: null, asked: "", age: el("p") });
+  constructor(element, details, theme, stacks, on) {
+    Object.assign(this, { element, details, theme, stacks, on, stamp: "", subject: null, more: null, asked: "", age: el("p") });
   }
 
   /** `facts` is the selected phase or null, `area` the statistics of a selected area or null, `round` may be null. */
   draw({ store, facts, area, round, now }) {
     this.#ask(facts);
+    const stacks = this.stacks.draw(facts);
     const ago = endedAgo(store, facts, now);
     this.age.hidden = !ago;
     say(this.age, ago);
@@ -117,18 +125,19 @@ export class Inspector {
     const others = store.marks.open.filter((finding) => !findings.includes(finding));
     const beat = (round && !round.closed) || facts?.open ? Math.floor(now / 5e8) : 0;
     const stamp = JSON.stringify([this.theme.bg, facts && [facts.attempt, facts.id, facts.end], area?.key, failure, round, findings, others, beat, this.more]);
-    if (stamp === this.stamp || this.element.matches(":active")) return;
-    this.stamp = stamp;
+    const subject = facts && `${facts.attempt}.${facts.id}`;
+    if (stamp === this.stamp || this.element.matches(":active") || (subject === this.subject && marking(this.element))) return;
+    Object.assign(this, { stamp, subject });
     const focused = this.element.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
     fill(this.element,
       failure && failureCard(failure),
-      facts && phaseSection(store, facts, this.more, this.age, this.on.close),
+      facts && phaseSection(store, facts, this.more, this.age, stacks, this.on.close),
       area && areaSection(area, this.on.close),
       round ? roundSection(store, round, now, { step: this.on.step, theme: this.theme }) : el("p", { class: "muted" }, "What kept the GPUs waiting stands here as soon as a round has begun."),
       findings.map(findingCard),
       others.length > 0 && el("h2", {}, "Other open findings"),
       others.slice(0, 20).map(findingCard));
-    if (focused) this.element.querySelector(`[aria-label="${focused}"]`)?.focus();
+    if (focused) this.element.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
   }
 
   async #ask(facts) {

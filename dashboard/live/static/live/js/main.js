@@ -3,7 +3,7 @@
 import { Actions } from "./actions.js";
 import { Connection } from "./connection.js";
 import { ofBar } from "./detail.js";
-import { el, fill } from "./dom.js";
+import { el, fill, say } from "./dom.js";
 import { duration, plural } from "./format.js";
 import { TYPE } from "./frames.js";
 import { Header } from "./header.js";
@@ -16,6 +16,7 @@ import { Pointer } from "./pointer.js";
 import { winner } from "./raster.js";
 import { Renderer } from "./renderer.js";
 import { RoundStrip } from "./roundstrip.js";
+import { Stacks } from "./stacks.js";
 import { Status } from "./status.js";
 import { Theme } from "./theme.js";
 import { Toolbar } from "./toolbar.js";
@@ -47,7 +48,8 @@ const actions = new Actions(page, {
 });
 const status = new Status(elements, { clear: () => actions.choose("filter", "") });
 const toolbar = new Toolbar(elements, actions);
-const inspector = new Inspector(elements.inspector, page.details, theme, { close: () => actions.close(), step: (by) => actions.round(by) });
+const stacks = new Stacks(`${base}stacks`, (text) => say(elements.live, text));
+const inspector = new Inspector(elements.inspector, page.details, theme, stacks, { close: () => actions.close(), step: (by) => actions.round(by) });
 const roundStrip = new RoundStrip(elements.rounds, {
   pick: (first, last) => actions.rounds(first, last),
   hint: (text, event) => tooltip.text(text, event && { x: event.clientX, y: event.clientY }),
