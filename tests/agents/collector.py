@@ -52,6 +52,7 @@ class Collector:
         self.deleted: set[str] = set()
         self.refused: dict[str, str] = {}  # reasons by stream
         self.missing: dict[str, list[list[int]]] = {}
+        self.asks: list[Any] = []  # taken along by the next answer
         self.lock = threading.Lock()
         self.server: ThreadingHTTPServer | None = None
         self.port = 0
@@ -78,7 +79,13 @@ class Collector:
                     collector.tokens.append(self.headers["Authorization"])
                     results = [] if refusal else [collector.take(batch) for batch in request["batches"]]
                 status, headers = refusal or (200, {})
-                answer = {"results": results, "t2_ns": t2, "t3_ns": now_ns(), "clock": "collector", "ask": []}
+                answer = {
+                    "results": results,
+                    "t2_ns": t2,
+                    "t3_ns": now_ns(),
+                    "clock": "collector",
+                    "ask": collector.wishes(),
+                }
                 text = json.dumps(answer).encode()
                 self.send_response(status)
                 for name, value in {**headers, "Content-Length": str(len(text))}.items():
@@ -123,6 +130,11 @@ class Collector:
             heard.last = batch
         missing = self.missing.pop(batch["stream"], [])
         return {"stream": batch["stream"], "status": "stored", "missing": missing, "rejected": 0}
+
+    def wishes(self) -> list[Any]:
+        """What is asked of the next shipper that comes, once."""
+        wishes, self.asks = self.asks, []
+        return wishes
 
     def workers(self) -> list[Heard]:
         with self.lock:

@@ -26,11 +26,11 @@ class CannotTellError(Exception):
 class Asked:
     """One question to one process, and what came of it: stacks, or why there are none. Nothing of it raises.
 
-    `offer` is what the process's ring says, `process` a descriptor by which no other process can ever be reached;
-    `begun` is the record of the phase that began as `start`, None where it has ended.
+    `offer` is what the process's ring says, `process` a descriptor by which no other process can ever be reached, None
+    where it cannot be seen; `begun` is the record of the phase that began as `start`, None where it has ended.
     """
 
-    def __init__(self, offer: stacks.Offer, pid: int, process: int, start: Any, begun: Record | None) -> None:
+    def __init__(self, offer: stacks.Offer, pid: int, process: int | None, start: Any, begun: Record | None) -> None:
         self._folder, self._main = Path(f"/proc/{pid}"), offer[2]
         self._round = -1 if begun is None else begun.round
         self._beside = {"start": start} if isinstance(start, int) else {}
@@ -71,10 +71,12 @@ class Asked:
             os.close(self._fd)
             self._fd = -1
 
-    def _signal(self, offer: stacks.Offer, process: int) -> None:
+    def _signal(self, offer: stacks.Offer, process: int | None) -> None:
         number, fd, _ = offer
         if number <= 0:
             raise CannotTellError(_reason(-number))
+        if process is None:
+            raise CannotTellError("the shipper that serves it cannot see it, from another container perhaps")
         try:
             # Its number may mean another file by now, which the process would write into.
             path = self._folder / "fd" / str(fd)

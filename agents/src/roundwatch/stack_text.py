@@ -35,7 +35,7 @@ def threads(text: str) -> Found:
 def whole(text: str, main: int) -> bool:
     """Whether the dump seems complete: the main thread, which was there first, comes last."""
     known = threads(text)
-    return text.endswith("\n") and bool(known) and (main not in known or bool(known[main][1]))
+    return text.endswith("\n") and main in known and bool(known[main][1])
 
 
 def short(path: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from roundwatch import folders, identity, inventory, launchers, shipper
+from roundwatch import folders, identity, inventory, launchers, shipper, stacks
 from roundwatch.samplers.base import Paths
 from roundwatch.samplers.cgroup import NO_QUOTA, QUOTA, CgroupSampler
 
@@ -115,6 +115,15 @@ def _room(subject: str, folder: str, least: int, good: str, poor: str) -> Line:
     free = shutil.disk_usage(folder).free
     mark, text = ("ok", good) if free >= least else ("warn", poor)
     return Line(mark, subject, f"{folder}, {in_bytes(free)} free: {text}")
+
+
+def stack_lines() -> Iterator[Line]:
+    """Whether a training here could tell what its threads do, when the server asks it."""
+    why = stacks.why_not()
+    if why:
+        yield Line("none", "thread stacks", f"not told by a training here: {stacks.WHY_NOT[why]}")
+    else:
+        yield Line("ok", "thread stacks", f"a training tells them within 1 s; {stacks.VARIABLE}=off forbids it")
 
 
 def cpu_lines(paths: Paths | None = None) -> Iterator[Line]:

@@ -12,6 +12,7 @@ SECTIONS: tuple[tuple[str, Callable[[], Iterable[Line]]], ...] = (
     ("Who this process is", checks.identity_lines),
     ("Keeping records", checks.storage_lines),
     ("Reaching the server", server.lines),
+    ("Answering the server", checks.stack_lines),
     ("CPU limits", checks.cpu_lines),
     ("Devices", hardware.device_lines),
     ("Samples", hardware.sample_lines),
