@@ -1,8 +1,7 @@
 // What a person can do on the page: every key, button and gesture ends in one of these.
 
-import { statistics } from "./area.js";
+import { statisticsIn } from "./area.js";
 import { locate } from "./detail.js";
-import { rowAt } from "./lanes.js";
 import { CHOICES } from "./toolbar.js";
 
 const MARGIN = 0.08;
@@ -35,9 +34,8 @@ export class Actions {
   }
 
   toggle() {
-    const { view } = this.page;
-    if (view.follow) view.follow = false;
-    else return this.follow();
+    if (!this.page.view.follow) return this.follow();
+    this.page.view.follow = false;
     return this.on.changed();
   }
 
@@ -90,21 +88,25 @@ export class Actions {
       const row = rows[Math.min(rows.length - 1, Math.max(0, at + lanes))];
       return this.#selectNear(row.lane, (Math.max(facts.start, view.from) + Math.min(facts.end, view.to)) / 2);
     }
-    const all = this.#phasesOf(facts.lane);
+    const all = facts.lane.phases();
     const index = all.findIndex((one) => one.id === facts.id && one.attempt === facts.attempt);
     const next = all[index + phases];
     return next && this.#reveal(facts.lane, next);
   }
 
-  #phasesOf(lane) {
-    const { spans, open } = lane;
-    spans.settle();
-    const ended = Array.from({ length: spans.count }, (_, i) => ({ attempt: spans.attempt[i], id: spans.id[i], start: spans.start[i], end: spans.end[i] }));
-    return [...ended, ...open].sort((a, b) => a.start - b.start || a.id - b.id);
+  /** From the table of ranks back to a rank's lane, in the round in question. */
+  open(index) {
+    const { ui, store, layout } = this.page;
+    const round = this.page.round();
+    ui.show = "lanes";
+    if (round) this.rounds(round.index, round.index);
+    const lane = store.lane(index);
+    this.on.scrollTo(layout.rows.find((row) => row.lane === lane));
+    this.#selectNear(lane, round ? (round.begin + this.#endOf(round)) / 2 : this.page.now());
   }
 
   #selectNear(lane, time) {
-    const all = this.#phasesOf(lane);
+    const all = lane.phases();
     const under = all.findLast((one) => one.start <= time && one.end > time) ?? all.findLast((one) => one.start <= time) ?? all[0];
     if (under) this.#reveal(lane, under);
   }
@@ -118,16 +120,11 @@ export class Actions {
   }
 
   area(from, to, done) {
-    const { view, layout, ui, store, viewport } = this.page;
+    const { view, ui } = this.page;
     const [left, right] = [Math.min(from.x, to.x), Math.max(from.x, to.x)].map((x) => view.time(x));
     const [upper, lower] = [Math.min(from.y, to.y), Math.max(from.y, to.y)];
     ui.area = { from: left, to: right, top: upper, bottom: lower };
-    if (done) {
-      const first = Math.max(0, rowAt(layout.rows, viewport.top + upper));
-      const last = rowAt(layout.rows, viewport.top + lower);
-      const rows = layout.rows.slice(first, last < 0 ? undefined : last + 1).filter((row) => row.kind === "lane");
-      ui.statistics = { ...statistics(store, rows.map((row) => row.lane), left, right), key: `${left}/${right}/${upper}/${lower}` };
-    }
+    if (done) ui.statistics = statisticsIn(this.page, ui.area);
     this.on.changed();
   }
 
@@ -139,6 +136,11 @@ export class Actions {
   cycle(name) {
     const values = CHOICES[name].map(([value]) => value);
     this.choose(name, values[(values.indexOf(this.page.ui[name]) + 1) % values.length]);
+  }
+
+  /** Shows something else than the lanes, or them again. */
+  flip(show) {
+    this.choose("show", this.page.ui.show === show ? "lanes" : show);
   }
 
   pin(lane = null) {

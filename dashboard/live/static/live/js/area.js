@@ -1,5 +1,15 @@
 // Statistics of an area that was dragged over lanes and time.
 
+import { rowAt } from "./lanes.js";
+
+/** Statistics of an area of the page {from, to: ns, top, bottom: px of what is in sight}, with a `key` of its own. */
+export function statisticsIn({ layout, store, viewport }, { from, to, top, bottom }) {
+  const first = Math.max(0, rowAt(layout.rows, viewport.top + top));
+  const last = rowAt(layout.rows, viewport.top + bottom);
+  const rows = layout.rows.slice(first, last < 0 ? undefined : last + 1).filter((row) => row.kind === "lane");
+  return { ...statistics(store, rows.map((row) => row.lane), from, to), key: `${from}/${to}/${top}/${bottom}` };
+}
+
 /** Phases that touch [from, to] on the given lanes, by name, with the time they have within it (ns), longest first. */
 export function statistics(store, lanes, from, to) {
   const byPhase = new Map();

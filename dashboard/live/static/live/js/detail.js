@@ -2,6 +2,7 @@
 
 import { age, bytes, clockTime, duration, isolated, number, plural, share } from "./format.js";
 import { FLAG } from "./frames.js";
+import { wordsOf } from "./words.js";
 
 /** The phase {attempt, id} as it is in the store now, or null: lane, name, kind, round, start, end, open, flags ... */
 export function locate(store, selection) {
@@ -31,14 +32,15 @@ function described(store, lane, span, open, index = -1) {
   const { name, kind } = store.phase(span.phase);
   const { attempt, id, start, end, round, flags, thread } = span;
   const facts = { lane, attempt, id, start, end, round, flags, thread, name, kind, open, index };
+  facts.words = wordsOf(store);
   facts.error = store.attempts.get(attempt)?.error ?? NaN;
   facts.finding = store.marks.of(attempt, id);
   facts.comparison = store.marks.comparison(attempt, id, store.lanes);
   return facts;
 }
 
-export function title({ name, lane, round }) {
-  return [isolated(name), isolated(lane.info.name), round >= 0 ? `round ${round}` : "outside of any round"].join(" · ");
+export function title({ name, lane, round, words }) {
+  return [isolated(name), isolated(lane.info.name), round >= 0 ? `${words.round} ${round}` : `outside of any ${words.round}`].join(" · ");
 }
 
 /** How a phase stands: "open", "no word for 12 s", "failed", "aborted", or "". */
@@ -81,17 +83,17 @@ export function endedAgo(store, facts, now) {
 }
 
 /** Lines of text on what only the server knows of a phase; `more` is its answer or null. */
-export function moreLines(more) {
+export function moreLines(more, words = { round: "round", worker: "worker" }) {
   const found = [];
   const { peers, parent_name: parent, attempt_number: attempt } = more ?? {};
   if (peers) {
     const seconds = (value) => duration(value * 1e9);
     // Of a phase that a round has many of, all are compared, and one alone would stand beside figures that are not its own.
-    const all = peers.own_s > more.seconds * 1.001 ? `${seconds(peers.own_s)} in the whole round · ` : "";
+    const all = peers.own_s > more.seconds * 1.001 ? `${seconds(peers.own_s)} in the whole ${words.round} · ` : "";
     found.push(`${all}${plural(peers.count, "peer")}: ${seconds(peers.fastest_s)} to ${seconds(peers.slowest_s)}, lower median ${seconds(peers.median_s)}${peers.ratio ? ` · ${peers.ratio.toFixed(1)} ×` : ""}`);
   }
   if (parent) found.push(`within ${isolated(parent)}`);
-  if (attempt) found.push(`attempt ${attempt + 1} of its worker`);
+  if (attempt) found.push(`attempt ${attempt + 1} of its ${words.worker}`);
   return found;
 }
 

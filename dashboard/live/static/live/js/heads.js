@@ -3,6 +3,7 @@
 import { el, fill, say } from "./dom.js";
 import { legible, plural } from "./format.js";
 import { rowsInSight } from "./measure.js";
+import { wordsOf } from "./words.js";
 
 const NAMED_FROM = 12;
 
@@ -21,7 +22,7 @@ export class Heads {
       if (row.kind === "track") this.#track(this.#element(used++), row, tracks.get(row));
       else this.#show(this.#element(used++), row, { slow, ui, store });
     }
-    if (layout.height && layout.rows[0].height < NAMED_FROM) used += this.#count(this.#element(used), layout, top);
+    if (layout.height && layout.rows[0].height < NAMED_FROM) used += this.#count(this.#element(used), layout, top, wordsOf(store).worker);
     for (let i = used; i < this.pool.length; i++) this.pool[i].hidden = true;
   }
 
@@ -41,12 +42,12 @@ export class Heads {
   }
 
   /** Where lanes are too low for names, how many there are. */
-  #count(element, layout, top) {
+  #count(element, layout, top, worker) {
     element.hidden = false;
     element.lane = null;
     element.className = "lane-count";
     element.style.transform = `translateY(${top}px)`;
-    say(element, plural(layout.lanes, "worker"));
+    say(element, plural(layout.lanes, worker));
     return 1;
   }
 

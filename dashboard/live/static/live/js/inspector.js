@@ -7,6 +7,7 @@ import { duration, isolated, plural, share } from "./format.js";
 import { KINDS } from "./frames.js";
 import { kindSeconds } from "./kinds.js";
 import { readingRows } from "./readings.js";
+import { wordsOf } from "./words.js";
 
 /** Parts of a round as [{name, kind, seconds, share}]: kinds by size, then what no phase explains; they sum to the wall time. */
 export function partsOf(seconds, wall) {
@@ -39,31 +40,40 @@ export function olderText({ generation, begin, end }) {
   return Number.isFinite(end) ? `${which} took ${duration(end - begin)} and was replayed` : `${which} did not end`;
 }
 
-function roundSection(store, round, now, { step, theme }) {
+function roundSection({ store, round, last, words, now }, { step, ranks, theme }) {
   const wall = ((Number.isFinite(round.end) ? round.end : now) - round.begin) / 1e9;
   const { seconds, trainers, final } = kindSeconds(store, round);
   const parts = partsOf(seconds, wall);
-  const facts = [duration(wall * 1e9), `mean of ${plural(trainers, "trainer")}`];
+  const facts = [duration(wall * 1e9), `mean of ${plural(trainers, words.trainer)}`];
   if (Number.isFinite(round.coverage)) facts.push(`${share(round.coverage)} explained`);
   else if (!round.closed) facts.push("still open");
   else if (!final) facts.push("being judged");
   for (const older of store.rounds.olderOf(round.index)) facts.push(olderText(older));
   const total = el("tr", { class: "total" }, el("th", { scope: "row" }, "wall time"), el("td", {}, duration(wall * 1e9)), el("td", {}, share(1)));
-  const waiting = Number.isFinite(round.waiting) && el("p", { class: "waiting" }, "GPU waiting ", el("b", {}, duration(round.waiting * wall * 1e9)), ` · ${share(round.waiting)} of the round`);
+  const waiting = Number.isFinite(round.waiting) && el("p", { class: "waiting" }, "GPU waiting ", el("b", {}, duration(round.waiting * wall * 1e9)), ` · ${share(round.waiting)} of the ${words.round}`);
   const turn = (label, text, by) => el("button", { type: "button", class: "icon", "aria-label": label, title: label, click: () => step(by) }, text);
   return el("section", { class: "round-section" },
-    el("header", {}, el("h2", {}, `Where round ${round.index} went`), turn("Earlier round", "‹", -1), turn("Later round", "›", 1)),
+    el("header", {}, el("h2", {}, `Where ${words.round} ${round.index} went`), turn(`Earlier ${words.round}`, "‹", -1), turn(`Later ${words.round}`, "›", 1)),
     el("p", { class: "muted" }, facts.join(" · ")),
     bar(parts, theme),
     el("table", { class: "parts" }, el("tbody", {}, parts.map((part) => row(part.name, part.kind, part.seconds, part.share)), total)),
-    waiting);
+    waiting,
+    lastIn(last, wall, words, ranks));
+}
+
+/** Who came last to the round's collectives, and the way to what each rank did. */
+function lastIn(last, wall, words, show) {
+  const open = el("button", { type: "button", class: "button", title: "E", click: show }, `By ${words.worker}`);
+  if (!last) return el("p", {}, open);
+  const most = last.waited > 0 ? `: ${isolated(last.most.info.name)} waited ${duration(last.waited)} longer, ${share(last.waited / 1e9 / wall)} of the ${words.round}` : "";
+  return el("p", { class: "last-in" }, "Waited least: ", el("b", {}, isolated(last.least.info.name)), most, " ", open);
 }
 
 const KIND_TITLES = { straggler: "Slow", slow_phase: "Slow, still running" };
 
-function findingCard(finding) {
+function findingCard(finding, words) {
   const heading = KIND_TITLES[finding.kind] ? `${KIND_TITLES[finding.kind]} ${isolated(finding.phase)}` : finding.kind.replaceAll("_", " ");
-  const rounds = finding.rounds?.length ? `round ${finding.rounds.join(", ")}` : "";
+  const rounds = finding.rounds?.length ? `${words.round} ${finding.rounds.join(", ")}` : "";
   return el("section", { class: "card finding", "data-severity": finding.severity },
     el("header", {}, el("h3", {}, heading), el("span", { class: `tag ${finding.state}` }, [finding.state, rounds].filter(Boolean).join(" · "))),
     el("p", {}, el("span", { class: "tag observed" }, "observed"), " ", finding.observed),
@@ -71,8 +81,8 @@ function findingCard(finding) {
 }
 
 /** The card on why the run failed. */
-function failureCard({ state, reason, worker, others }) {
-  const more = others > 0 && el("p", { class: "muted" }, `and ${plural(others, "more worker")} ${state}`);
+function failureCard({ state, reason, worker, others }, words) {
+  const more = others > 0 && el("p", { class: "muted" }, `and ${plural(others, `more ${words.worker}`)} ${state}`);
   return el("section", { class: "card failure" }, el("h3", {}, `${isolated(worker)} ${state}`), reason && el("p", {}, reason), more);
 }
 
@@ -87,7 +97,7 @@ function phaseSection(store, facts, more, age, stacks, close) {
   const attrs = attributes(more?.attrs);
   return el("section", { class: "card phase" },
     el("header", {}, el("h3", {}, swatch(facts.kind), title(facts)), el("button", { type: "button", class: "icon", "aria-label": "Close", click: close }, "×")),
-    [...lines(store, facts), ...moreLines(more)].map((line) => el("p", {}, line)),
+    [...lines(store, facts), ...moreLines(more, facts.words)].map((line) => el("p", {}, line)),
     age,
     readingList(more),
     attrs.length > 0 && el("dl", {}, attrs.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])),
@@ -121,22 +131,24 @@ export class Inspector {
     this.age.hidden = !ago;
     say(this.age, ago);
     const failure = failureOf(store);
+    const words = wordsOf(store);
+    const [last] = round ? store.collectives.ofRound(store.lanes, round.index) : [];
     const findings = round ? store.marks.ofRound(round.index) : [];
     const others = store.marks.open.filter((finding) => !findings.includes(finding));
     const beat = (round && !round.closed) || facts?.open ? Math.floor(now / 5e8) : 0;
-    const stamp = JSON.stringify([this.theme.bg, facts && [facts.attempt, facts.id, facts.end], area?.key, failure, round, findings, others, beat, this.more]);
+    const stamp = JSON.stringify([this.theme.bg, facts && [facts.attempt, facts.id, facts.end], area?.key, failure, round, findings, others, beat, this.more, words, last && [last.least.index, last.most.index, last.waited]]);
     const subject = facts && `${facts.attempt}.${facts.id}`;
     if (stamp === this.stamp || this.element.matches(":active") || (subject === this.subject && marking(this.element))) return;
     Object.assign(this, { stamp, subject });
     const focused = this.element.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
     fill(this.element,
-      failure && failureCard(failure),
+      failure && failureCard(failure, words),
       facts && phaseSection(store, facts, this.more, this.age, stacks, this.on.close),
       area && areaSection(area, this.on.close),
-      round ? roundSection(store, round, now, { step: this.on.step, theme: this.theme }) : el("p", { class: "muted" }, "What kept the GPUs waiting stands here as soon as a round has begun."),
-      findings.map(findingCard),
+      round ? roundSection({ store, round, last, words, now }, { ...this.on, theme: this.theme }) : el("p", { class: "muted" }, `What kept the GPUs waiting stands here as soon as a ${words.round} has begun.`),
+      findings.map((finding) => findingCard(finding, words)),
       others.length > 0 && el("h2", {}, "Other open findings"),
-      others.slice(0, 20).map(findingCard));
+      others.slice(0, 20).map((finding) => findingCard(finding, words)));
     if (focused) this.element.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
   }
 

@@ -20,6 +20,14 @@ export class Lane {
     if (this.gaps.length > GAP_LIMIT) this.gaps = this.gaps.sort((a, b) => a.begin - b.begin).slice(GAP_LIMIT / 10);
   }
 
+  /** All its phases that are known, ended and open, in order: {attempt, id, start, end}. */
+  phases() {
+    const { spans, open } = this;
+    spans.settle();
+    const ended = Array.from({ length: spans.count }, (_, i) => ({ attempt: spans.attempt[i], id: spans.id[i], start: spans.start[i], end: spans.end[i] }));
+    return [...ended, ...open].sort((a, b) => a.start - b.start || a.id - b.id);
+  }
+
   /** Forgets what ended before `time`. */
   dropBefore(time) {
     this.gaps = this.gaps.filter((gap) => !(gap.end < time));

@@ -32,14 +32,14 @@ function ordered(lanes, sort, busy) {
 
 const shortName = (machine) => (machine.length > 12 ? machine.slice(0, 8) : machine);
 
-function machineLabel(machine, lanes) {
+function machineLabel(machine, lanes, worker) {
   const hosts = new Set(lanes.map((lane) => lane.info.host).filter(Boolean));
   const host = hosts.size === 1 ? `${[...hosts][0]} · ` : "";
-  return `${host}machine ${shortName(machine)} · ${plural(lanes.length, "worker")}`;
+  return `${host}machine ${shortName(machine)} · ${plural(lanes.length, worker)}`;
 }
 
 /** Groups in order: coordinators, machines that several workers share, then all that have a machine to themselves. */
-function byMachine(lanes) {
+function byMachine(lanes, worker) {
   const coordinators = lanes.filter((lane) => lane.info.role === "coordinator");
   const machines = new Map();
   for (const lane of lanes) {
@@ -55,15 +55,15 @@ function byMachine(lanes) {
     const site = coordinators[0].info.site ?? coordinators[0].info.host;
     groups.push({ key: "coordinator", label: `coordinator${site ? ` · ${site}` : ""}`, lanes: coordinators });
   }
-  for (const [machine, members] of shared) groups.push({ key: `m:${machine}`, label: machineLabel(machine, members), lanes: members });
-  if (alone.size) groups.push({ key: "alone", label: aloneLabel(alone, shared.length), lanes: lanes.filter((lane) => alone.has(lane)) });
+  for (const [machine, members] of shared) groups.push({ key: `m:${machine}`, label: machineLabel(machine, members, worker), lanes: members });
+  if (alone.size) groups.push({ key: "alone", label: aloneLabel(alone, shared.length, worker), lanes: lanes.filter((lane) => alone.has(lane)) });
   return groups;
 }
 
-function aloneLabel(alone, others) {
+function aloneLabel(alone, others, worker) {
   const machines = new Set([...alone].map((lane) => lane.info.machine).filter(Boolean)).size;
-  if (!machines) return plural(alone.size, "worker");
-  return `${machines.toLocaleString("en")} ${others ? "more " : ""}${machines === 1 ? "machine" : "machines"} · ${plural(alone.size, "worker")}`;
+  if (!machines) return plural(alone.size, worker);
+  return `${machines.toLocaleString("en")} ${others ? "more " : ""}${machines === 1 ? "machine" : "machines"} · ${plural(alone.size, worker)}`;
 }
 
 const TRACK = 30;
@@ -71,14 +71,14 @@ const TRACK = 30;
 function grouped(lanes, options) {
   const pinned = lanes.filter((lane) => options.pins.has(lane.info.name));
   const rest = lanes.filter((lane) => !options.pins.has(lane.info.name));
-  const groups = options.group === "machine" ? byMachine(rest) : [{ key: "all", label: "", lanes: rest }];
+  const groups = options.group === "machine" ? byMachine(rest, options.worker ?? "worker") : [{ key: "all", label: "", lanes: rest }];
   return pinned.length ? [{ key: "pinned", label: "pinned", lanes: pinned }, ...groups] : groups;
 }
 
 /**
  * Rows from top to bottom, {kind: "group"|"lane"|"track", y, height, label|lane|track}, their height in all and the
  * density used. `track(lane, next)` gives what is drawn under a lane, or null; lanes of the overview have no room for it.
- * `options`: group ("machine"|"none"), sort ("name"|"slowest"|"arrival"), rows (a density or "auto"), filter, pins (Set of names).
+ * `options`: group ("machine"|"none"), sort ("name"|"slowest"|"arrival"), rows (a density or "auto"), filter, pins (Set of names), worker (what one is called).
  */
 export function arrange(lanes, options, busy = new Map(), track = () => null) {
   const shown = ordered(matching(lanes, options.filter), options.sort, busy);

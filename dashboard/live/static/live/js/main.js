@@ -13,6 +13,7 @@ import { KEYS, keyName, listen } from "./keys.js";
 import { under } from "./measure.js";
 import { Page } from "./page.js";
 import { Pointer } from "./pointer.js";
+import { Ranks } from "./ranks.js";
 import { winner } from "./raster.js";
 import { Renderer } from "./renderer.js";
 import { RoundStrip } from "./roundstrip.js";
@@ -49,7 +50,8 @@ const actions = new Actions(page, {
 const status = new Status(elements, { clear: () => actions.choose("filter", "") });
 const toolbar = new Toolbar(elements, actions);
 const stacks = new Stacks(`${base}stacks`, (text) => say(elements.live, text));
-const inspector = new Inspector(elements.inspector, page.details, theme, stacks, { close: () => actions.close(), step: (by) => actions.round(by) });
+const inspector = new Inspector(elements.inspector, page.details, theme, stacks, { close: () => actions.close(), step: (by) => actions.round(by), ranks: () => actions.flip("ranks") });
+const ranks = new Ranks(elements.ranks, `${base}step`, { step: (by) => actions.round(by), pick: (lane) => actions.open(lane), changed: () => renderer.invalidate(true) });
 const roundStrip = new RoundStrip(elements.rounds, {
   pick: (first, last) => actions.rounds(first, last),
   hint: (text, event) => tooltip.text(text, event && { x: event.clientX, y: event.clientY }),
@@ -80,7 +82,9 @@ function words(now) {
   status.draw(store, { filter: ui.filter, lanes: page.layout.lanes });
   header.draw(store, now);
   tooltip.tick(store, now);
-  toolbar.draw({ view, ui, fresh: page.fresh(), running: !page.ended, phases: store.phases, samples: store.samples });
+  say(elements.strips, `${page.words.round}s`);
+  if (ui.show === "ranks") ranks.draw({ round: page.round(), layout: page.layout, sort: ui.sort, filter: ui.filter, words: page.words });
+  toolbar.draw({ words: page.words, view, ui, fresh: page.fresh(), running: !page.ended, phases: store.phases, samples: store.samples });
   inspector.draw({ store, facts: page.selected(), area: ui.statistics, round: page.round(), now });
   root.dataset.cursor = connection.cursor ? `${connection.cursor.epoch}.${connection.cursor.last}` : "";
   if (store.origin !== null) history.look(store, view);

@@ -8,6 +8,7 @@ import { Store } from "./store.js";
 import { tracksOf } from "./tracks.js";
 import { defaults, format, parse } from "./urlstate.js";
 import { View } from "./view.js";
+import { wordsOf } from "./words.js";
 
 const URL_DELAY_MS = 300;
 
@@ -35,6 +36,11 @@ export class Page {
     const said = this.clock.now();
     if (this.ended || Number.isNaN(said)) return Number.isFinite(store.latest) ? store.latest : NaN;
     return Math.max(said, store.latest);
+  }
+
+  /** What the run's rounds and workers are called. */
+  get words() {
+    return wordsOf(this.store);
   }
 
   /** The round in question: the one picked, else the last that has closed, else the newest. */
@@ -70,10 +76,10 @@ export class Page {
   arrange() {
     const { ui, store } = this;
     const round = ui.sort === "slowest" ? this.round() : null;
-    const stamp = [ui.track, ui.track && store.samples.described, store.structure, ui.group, ui.sort, ui.rows, ui.filter, [...ui.pins].join("\n"), round?.index, round?.closed].join("/");
+    const stamp = [ui.track, ui.track && store.samples.described, store.structure, ui.group, ui.sort, ui.rows, ui.filter, [...ui.pins].join("\n"), round?.index, round?.closed, this.words.worker].join("/");
     if (stamp === this.layoutStamp) return false;
     this.layoutStamp = stamp;
-    this.layout = arrange([...store.lanes.values()], ui, busyTimes(store, round), tracksOf(store.samples, ui.track));
+    this.layout = arrange([...store.lanes.values()], { ...ui, worker: this.words.worker }, busyTimes(store, round), tracksOf(store.samples, ui.track));
     return true;
   }
 

@@ -88,7 +88,7 @@ export class Renderer {
     elements.root.dataset.show = ui.show;
     elements.root.dataset.spans = String(store.total);
     if (ui.show === "table") this.#table(time);
-    else this.#lanes(now, time);
+    else if (ui.show === "lanes") this.#lanes(now, time);
     drawAxis(elements.axis, view, this.grid, { theme, mark: ui.mark, unix });
     this.roundStrip.draw({ store, view, theme, selected: page.round()?.index });
   }

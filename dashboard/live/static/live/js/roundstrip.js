@@ -5,6 +5,7 @@ import { fit } from "./dom.js";
 import { duration, plural, share } from "./format.js";
 import { KINDS } from "./frames.js";
 import { kindSeconds } from "./kinds.js";
+import { capital, wordsOf } from "./words.js";
 
 const HEIGHT = 56;
 const BARS = 38;
@@ -145,7 +146,7 @@ export class RoundStrip {
     if (this.anchor !== null) return this.on.pick(Math.min(index, this.anchor), Math.max(index, this.anchor));
     const round = this.store.rounds.get(index);
     const findings = this.store.marks.ofRound(index).length;
-    const facts = [`Round ${index}`, duration(this.#wall(round)), round.closed ? null : "open"];
+    const facts = [`${capital(wordsOf(this.store).round)} ${index}`, duration(this.#wall(round)), round.closed ? null : "open"];
     if (Number.isFinite(round.waiting)) facts.push(`GPU waiting ${share(round.waiting)}`);
     if (findings) facts.push(plural(findings, "finding"));
     return this.on.hint(facts.filter(Boolean).join(" · "), event);

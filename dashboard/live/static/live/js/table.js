@@ -3,9 +3,9 @@
 import { clockTime, duration, legible } from "./format.js";
 import { el, fill } from "./dom.js";
 import { ofBar, standing } from "./detail.js";
+import { wordsOf } from "./words.js";
 
 const MOST = 500;
-const HEADS = ["worker", "phase", "kind", "round", "start", "duration", ""];
 
 /** Phases that touch the view on the shown lanes, newest first; `all` counts those beyond the limit too. */
 export function tableRows(store, layout, view, most = MOST) {
@@ -29,10 +29,12 @@ export class Table {
     if (stamp === this.stamp || this.#isBeingRead()) return;
     this.stamp = stamp;
     const { all, rows } = tableRows(store, layout, view);
+    const { worker, round } = wordsOf(store);
+    const heads = [worker, "phase", "kind", round, "start", "duration", ""];
     const caption = all > rows.length ? `The newest ${rows.length} of ${all.toLocaleString("en")} phases in view` : `${all.toLocaleString("en")} phases in view`;
     fill(this.element,
       el("caption", {}, caption),
-      el("thead", {}, el("tr", {}, HEADS.map((head) => el("th", { scope: "col" }, head)))),
+      el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
       el("tbody", {}, rows.map((facts) => this.#row(store, facts, selected))));
   }
 

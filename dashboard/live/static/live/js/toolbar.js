@@ -14,7 +14,6 @@ export const CHOICES = {
   group: [["machine", "Group: machine"], ["none", "Group: none"]],
   sort: [["name", "Sort: name"], ["slowest", "Sort: slowest first"], ["arrival", "Sort: arrival"]],
   rows: [["auto", "Rows: auto"], ["comfortable", "Rows: comfortable"], ["compact", "Rows: compact"], ["overview", "Rows: overview"]],
-  show: [["lanes", "Lanes"], ["table", "Table"]],
 };
 
 const options = (choices) => choices.map(([value, label]) => el("option", { value }, label));
@@ -28,22 +27,24 @@ export class Toolbar {
       return [name, select];
     }));
     this.reading = el("select", { class: "button reading", "aria-label": "Reading under the lanes", title: "A reading under the lanes (U), but for those of the overview", change: () => actions.choose("track", this.reading.value) });
-    this.table = el("button", { type: "button", class: "button", title: "T", click: () => actions.cycle("show") }, "Table");
+    this.table = el("button", { type: "button", class: "button", title: "T", click: () => actions.flip("table") }, "Table");
+    this.ranks = el("button", { type: "button", class: "button", title: "E", click: () => actions.flip("ranks") });
     this.filter = el("input", { type: "search", class: "filter", placeholder: "Filter /", "aria-label": "Filter lanes", maxlength: 128, input: () => actions.choose("filter", this.filter.value) });
     this.legend = el("div", { class: "legend" });
     const help = el("button", { type: "button", class: "button icon", title: "Keys (?)", "aria-label": "Keys", click: () => actions.help() }, "?");
-    fill(toolbar, this.follow, this.extent, ...Object.values(this.choices), this.reading, this.table, help, this.legend);
+    fill(toolbar, this.follow, this.extent, ...Object.values(this.choices), this.reading, this.table, this.ranks, help, this.legend);
     fill(gutter, this.filter);
   }
 
-  draw({ view, ui, fresh, running, phases, samples }) {
-    const text = view.follow ? (running ? "Following" : "End") : fresh ? `Follow · ${plural(fresh, "new round")}` : "Follow";
+  draw({ view, ui, fresh, running, phases, samples, words }) {
+    const text = view.follow ? (running ? "Following" : "End") : fresh ? `Follow · ${plural(fresh, `new ${words.round}`)}` : "Follow";
     say(this.follow, text);
     this.follow.setAttribute("aria-pressed", String(view.follow));
-    this.#extent(view);
+    this.#extent(view, words);
     this.#readings(samples, ui.track);
     for (const [name, select] of Object.entries(this.choices)) if (select.value !== ui[name]) select.value = ui[name];
-    this.table.setAttribute("aria-pressed", String(ui.show === "table"));
+    for (const [name, button] of Object.entries({ table: this.table, ranks: this.ranks })) button.setAttribute("aria-pressed", String(ui.show === name));
+    say(this.ranks, `By ${words.worker}`);
     if (this.filter.value !== ui.filter) this.filter.value = ui.filter;
     const kinds = KINDS.filter((kind) => phases.some((phase) => phase?.kind === kind));
     if (this.kinds !== kinds.join()) fill(this.legend, kinds.map((kind) => el("span", {}, swatch(kind), kind)));
@@ -62,13 +63,21 @@ export class Toolbar {
     if (this.reading.value !== chosen) this.reading.value = chosen;
   }
 
+  /** Says rounds or steps, as the run calls them. */
+  #call(round) {
+    if (this.called === round) return;
+    this.called = round;
+    for (const option of this.extent.options) say(option, option.textContent.replace(/\b(round|step)/, round));
+  }
+
   /** A window that none of the offered ones is, as after zooming, gets an entry of its own. */
-  #extent(view) {
+  #extent(view, { round }) {
+    this.#call(round);
     const text = extentText(view.extent);
     if (this.extent.value === text) return;
     this.extent.querySelector("[data-own]")?.remove();
     if (!EXTENTS.some(([value]) => value === text)) {
-      const label = view.extent.rounds ? `Last ${view.extent.rounds} rounds` : `${Number(view.extent.span / 1e9).toPrecision(3)} s`;
+      const label = view.extent.rounds ? `Last ${view.extent.rounds} ${round}s` : `${Number(view.extent.span / 1e9).toPrecision(3)} s`;
       this.extent.append(el("option", { value: text, "data-own": "" }, label));
     }
     this.extent.value = text;

@@ -6,7 +6,7 @@ const CHOICES = {
   group: ["machine", "none"],
   sort: ["name", "slowest", "arrival"],
   rows: ["auto", "comfortable", "compact", "overview"],
-  show: ["lanes", "table"],
+  show: ["lanes", "table", "ranks"],
 };
 
 export function defaults() {
