@@ -9,10 +9,10 @@ from pydantic import ConfigDict, field_validator
 
 from dashboard.runs.api.access import caller, run_of, run_to_change
 from dashboard.runs.api.paging import Paging, Period, Text, answered, moment_and_id, numbers
-from dashboard.runs.api.shapes import Listed, RunShape, WorkerShape, moment, seconds
+from dashboard.runs.api.shapes import ConditionsShape, Listed, RunShape, WorkerShape, moment, seconds
 from ingest.models import Worker
 from ingest.models.runs import RunState
-from ingest.queries import runs
+from ingest.queries import conditions, runs
 from ingest.store import changes, deletion
 from roundwatch import wire
 
@@ -24,6 +24,12 @@ class WhichRuns(Period):
 
     project: Text | None = Field(None, description="The project's whole name.")
     state: Text | None = Field(None, description=f"One of {', '.join(RunState.values)}.")
+
+
+class WhoseConditions(Paging):
+    """Of one worker, or of all."""
+
+    worker: Text | None = Field(None, description="The worker's whole name.")
 
 
 class Change(Schema):
@@ -76,6 +82,15 @@ def list_workers(request: HttpRequest, run_id: UUID, paging: Query[Paging]) -> d
     return answered(found, _worker)
 
 
+@router.get("/runs/{uuid:run_id}/conditions", response=Listed[ConditionsShape])
+def list_conditions(request: HttpRequest, run_id: UUID, whose: Query[WhoseConditions]) -> dict[str, Any]:
+    """What each attempt of the run's workers said of its hardware and software, by worker and attempt."""
+    found = conditions.listed(
+        run_of(request, run_id), worker=whose.worker, after=numbers(whose.cursor, 2), limit=whose.limit
+    )
+    return answered(found, _conditions)
+
+
 def shape(run: runs.RunFigures) -> dict[str, Any]:
     """A run as it is answered."""
     return {
@@ -93,4 +108,11 @@ def _worker(worker: Worker) -> dict[str, Any]:
         "state_reason": worker.state_reason, "attempt": worker.attempt,
         "clock_offset_s": seconds(worker.clock_offset_ns), "clock_error_s": seconds(worker.clock_error_ns),
         "last_seen": moment(worker.last_seen),
+    }  # fmt: skip
+
+
+def _conditions(told: conditions.AttemptConditions) -> dict[str, Any]:
+    return {
+        "worker": told.worker, "role": told.role, "machine": told.machine, "host": told.host, "attempt": told.attempt,
+        "started": moment(told.started_at), "conditions": told.facts,
     }  # fmt: skip

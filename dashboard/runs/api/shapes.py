@@ -57,6 +57,18 @@ class WorkerShape(Schema):
     last_seen: Time
 
 
+class ConditionsShape(Schema):
+    """What one attempt of a worker said of its hardware, limits, versions and settings where it began."""
+
+    worker: str
+    role: str
+    machine: str
+    host: str
+    attempt: int = Field(description="Which life of its worker, from 0; a run's own `conditions` merge the newest.")
+    started: Time
+    conditions: dict[str, Any]
+
+
 class PathSegment(Schema):
     """A piece of a round's critical path; a gap belongs to no phase."""
 

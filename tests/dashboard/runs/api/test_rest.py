@@ -97,6 +97,28 @@ def test_workers_are_listed_in_order_with_their_clock(script: Script, story: Sto
     rfc3339(workers[0]["last_seen"])
 
 
+def test_each_attempt_tells_its_own_conditions(script: Script, cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin_ns = time.time_ns() - 10**12
+    for worker, drivers in (("rank-0", ("550", "560")), ("rank-1", ("560",))):
+        for life, driver in enumerate(drivers):
+            recorder = Recorder(worker, began_ns=begin_ns + life * 10**9)
+            store(cast.team, [recorder.begin(conditions={"driver": driver, "cpus": 8}).batch()])
+    run = Run.objects.get()
+    path = f"/runs/{run.pk}/conditions"
+
+    for limit in (1, 2, 1000):
+        told = script.items(path, limit=limit)
+        assert [(one["worker"], one["attempt"], one["conditions"]["driver"]) for one in told] == [
+            ("rank-0", 0, "550"), ("rank-0", 1, "560"), ("rank-1", 0, "560"),
+        ]  # fmt: skip
+    assert rfc3339(told[1]["started"]).timestamp() == pytest.approx(begin_ns / 1e9 + 1, abs=1e-5)
+    assert (told[0]["machine"], told[0]["role"]) == ("machine-1", "trainer")
+    assert [one["worker"] for one in script.items(path, worker="rank-1")] == ["rank-1"]
+    assert script.get(path, worker="nobody") == {"items": [], "next": None}
+    monkeypatch.setattr("ingest.queries.conditions._MOST_PAGE_CHARS", 1)
+    assert [len(script.get(path)["items"]), len(script.items(path))] == [1, 3]
+
+
 def test_rounds_carry_their_figures_and_null_for_what_is_not_computed(script: Script, story: Story) -> None:
     rounds = script.items(f"/runs/{story.run.pk}/rounds", limit=1)
 
