@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from roundwatch import layout, ring, slots, wire
+from roundwatch import layout, parts, ring, slots, wire
 from roundwatch.life import Life, turn
 from roundwatch.reader import RingReader
 from roundwatch.ring import Ring
@@ -49,7 +49,8 @@ class Recording:
         """Everything recorded so far but memory readings and what the collector did to the test itself, in order."""
         records = self.reader.read()
         self.life.define(self.reader.names())
-        self.rows += [self._row(self.life.admit(record)) for record in records]
+        for record in records:
+            self.rows += map(self._row, parts.expanded(self.life.admit(record), self.life.names))
         self.reader.free(self.life.next)
         return [row for row in self.rows if row.metric[2:] != ("process",) and row.name != "gc"]
 

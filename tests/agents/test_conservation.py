@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from roundwatch import ring, slots, streams
 from roundwatch.layout import Sizes
+from roundwatch.parts import COUNT, ENTRY
 from roundwatch.reader import TEXT_LOST, RingReader
 from roundwatch.ring import OWN_NUMBER
 from roundwatch.segments import end_of
@@ -20,6 +21,12 @@ from roundwatch.spool import Spool
 from tests.agents.shelf import STREAM, Shelf
 
 EVENT = slots.head(slots.EVENT, 1)
+
+
+def entries(count: int) -> bytes:
+    """What a step of so many parts says of them."""
+    part = ENTRY.pack(slots.head(slots.END, 1), 5_000, 6_000)
+    return COUNT.pack(count, 0) + part * count
 
 
 class Delivery(RuleBasedStateMachine):
@@ -43,6 +50,14 @@ class Delivery(RuleBasedStateMachine):
     def record(self, sort: str, count: int) -> None:
         getattr(self.shelf, sort)(count)
         self.produced += 2 * count if sort == "phases" else count
+
+    @rule(count=st.integers(1, 40), parts=st.integers(0, 8))
+    def steps(self, count: int, parts: int) -> None:
+        life = self.stream.life
+        for _ in range(count):
+            step = self.shelf.record(slots.STEP, name=self.shelf.event, other=parts, text=entries(parts))
+            self.stream.admit([step._replace(number=life.next - life.inserted)], [])
+        self.produced += count * (parts + 1)
 
     @rule()
     def nested(self) -> None:
@@ -106,6 +121,7 @@ class Delivery(RuleBasedStateMachine):
                 assert record.number <= number < record.number + record.parent == end_of(record)
             else:
                 assert record.number == number
+                assert record.sort != slots.STEP  # nobody is sent one whole
         self.stream.journal.remove()
         self.patch.undo()
         shutil.rmtree(self.folder)

@@ -165,7 +165,7 @@ def test_a_stream_that_a_newer_version_wrote_is_left_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with monkeypatch.context() as newer:
-        newer.setattr(segments, "LAYOUT", 2)
+        newer.setattr(segments, "LAYOUT", segments.LAYOUT + 1)
         shelf = Shelf(tmp_path)
         shelf.events(5)
         shelf.stream.journal.let_go()
@@ -176,7 +176,7 @@ def test_a_stream_that_a_newer_version_wrote_is_left_as_it_is(
     assert spool.newer == {STREAM}
     assert "newer version" in caplog.text
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.open")} == before
-    monkeypatch.setattr(segments, "LAYOUT", 2)
+    monkeypatch.setattr(segments, "LAYOUT", segments.LAYOUT + 1)
     again = Spool(tmp_path)
     again.find({STREAM: (0, 0)})
     assert len(sent(again.streams[STREAM])) == 5
@@ -249,6 +249,7 @@ def header_bytes() -> Iterator[int]:
     yield from range(8 * layout.TAIL, 8 * (layout.CHECK + 1))
     yield from range(8 * layout.NAMES_END, 8 * (layout.CLOSED + 1))
     yield from range(8 * layout.LOST, 8 * (layout.LOST + 2 * layout.LOST_WORDS))
+    yield from range(8 * layout.STEP, 8 * (layout.TOLD_AT + 1))
 
 
 @pytest.mark.parametrize("bit", [0x01, 0x40])

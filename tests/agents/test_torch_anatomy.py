@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from roundwatch import slots
 from roundwatch.phases import Recorder
 from tests.agents.recorder import Recording, Row
 
@@ -37,6 +38,44 @@ def names(recording: Recording) -> list[str]:
 
 def learn(model: Any) -> None:
     model(torch.ones(2, 4)).sum().backward()
+
+
+def test_a_step_and_its_parts_are_one_record_and_the_hooks_write_none(recording: Recording, group: None) -> None:
+    model = parallel()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    recording.run.watch_ddp(model)
+    written: list[list[int]] = []
+    with recording.run.round(0):
+        for _ in recording.run.steps(range(2)):
+            written.append([record.sort for record in recording.reader.read()])
+            learn(model)
+            optimizer.step()
+        written.append([record.sort for record in recording.reader.read()])
+    data, sample = [slots.START, slots.END], slots.SAMPLE
+    begun = [sort for sort in written[0] if sort not in (sample, slots.ROUND)]
+    assert [begun, *written[1:]] == [[*data, slots.START], [slots.STEP, *data, slots.START], [slots.STEP, *data]]
+
+
+def test_what_a_devices_memory_holds_is_read_as_seldom_as_it_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:
+    from roundwatch.torch import memory
+
+    clock, read = Clock(), []
+    monkeypatch.setattr("roundwatch.torch.memory.time.monotonic_ns", clock.monotonic_ns)
+
+    def counters() -> dict[str, dict[str, dict[str, int]]]:
+        read.append(clock.ns)
+        clock.ns += 20_000
+        return {"allocated_bytes": {"all": {"peak": 5}}, "reserved_bytes": {"all": {"current": 7, "peak": 9}}}
+
+    device = memory.DeviceMemory(counters)
+    for _ in range(100):  # steps of 10 ms
+        assert device.read() in ((5, 7), None)
+        clock.ns += 10_000_000
+    assert len(read) == 20  # of 20 us each, so less than 1/2,000 of the time
+    silent = memory.DeviceMemory(dict)
+    assert silent.read() is None
+    clock.ns += 10**12
+    assert silent.read() is None
 
 
 def test_a_step_is_four_records_within_what_is_open_around_it(recording: Recording, group: None) -> None:
@@ -181,10 +220,10 @@ def test_a_devices_phases_are_polled_and_have_the_devices_durations(
     from roundwatch.torch import marks, spans
 
     device, clock = Device(), Clock()
-    monkeypatch.setattr(marks.time, "monotonic_ns", clock.monotonic_ns)
+    monkeypatch.setattr("roundwatch.torch.marks.time.monotonic_ns", clock.monotonic_ns)
     on_device = spans.Spans(recording.run._recorder)
     timed = marks.DeviceMarks(on_device, device.event)
-    head = on_device.head("forward")
+    head = on_device.head("forward", device=True)
     recording.run.next_round()
     done: list[Row] = []
     for _ in range(50):

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from roundwatch import slots
 
-MAGIC = b"RWRING\x00\x01"  # its last byte is the version of this layout
+MAGIC = b"RWRING\x00\x02"  # its last byte is the version of this layout
+READ = (MAGIC, b"RWRING\x00\x01")  # in the older one nobody writes step records
 HEADER = struct.Struct("<8s4q")  # magic, slots, heap bytes, names bytes, identity bytes
 
 # Words of the header page, by their index. They are written through a memoryview, as one store each: struct clears what
@@ -28,13 +29,24 @@ CHECK = 14  # `check` of the three, written last; 0 where no shipper has written
 NAMES_END = 16  # bytes of the names table that are complete
 CLOSED = 17  # 1 + how it ended (index into ENDS): finish() has been called; nothing follows
 ENDS = ("finished", "failed", "killed")
-STACKS = 18  # how it is asked for its thread stacks, three words: what `stacks.offer` says; zeros before 1.1
+STACKS = 18  # how it is asked for its thread stacks, three words: what `stacks.offer` says; zeros by older versions
 STACKS_WORDS = 3
 LOST = 24  # ranges of numbers that found no room: each first, end, from_ns, to_ns; empty where end <= first
 LOST_WORDS = 4
 LOST_ENTRIES = 64
 NO_TEXT = -1  # the reference of a text that found no room
 LOST_SPACE = LOST_WORDS * LOST_ENTRIES
+
+# What of the step that goes on is over, as `parts` has it. Written by the training process:
+STEP = 288  # 1 + number of the step's start; 0 for none
+STEP_ENTRIES = 289  # how many entries are complete
+# and by the shipper, which tells of them while the step goes on:
+TOLD_STEP = 290  # STEP of the last one of which something was told
+TOLD_ENTRIES = 291
+TOLD_AT = 292  # the first number in the stream that they got
+ENTRIES = 296
+ENTRY_WORDS = 3
+MOST_ENTRIES = 72  # to the end of the page
 
 PAGE = 4096
 IDENTITY_AT = PAGE

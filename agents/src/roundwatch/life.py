@@ -29,10 +29,12 @@ class Life:
         number = record.number + self.inserted
         start, parent = record.start, record.parent
         if record.sort == slots.START:
+        end = number
             start, parent = number, self._starts.get(parent, -1)
-        elif record.sort == slots.END:
+        elif record.sort in (slots.END, slots.STEP):
             begun = self.open.get(self._starts.get(start, -1))
             # The start of this phase, or of the one around it, may have found no room.
+            end = end_of(record) - 1 + self.inserted
             start = number if begun is None else begun.number
             parent = self._starts.get(parent, -1) if begun is None else begun.parent
         # As `_replace`, at a third of its time.
@@ -53,7 +55,7 @@ class Life:
         self.inserted = max(self.inserted, record.inserted)
         if sort == slots.START:
             self._begin(record)
-        elif sort == slots.END:
+        elif sort in (slots.END, slots.STEP):
             begun = self.open.pop(record.start, None)
             if begun is not None:
                 self._starts.pop(begun.number - begun.inserted, None)
@@ -62,9 +64,13 @@ class Life:
             self.finished |= what == "finish"
             self.gone |= what == "gone"
         if not record.clock and sort != slots.DROP:
-            self.last_ns = max(self.last_ns, record.t0 + (int(record.t1) if sort == slots.END else 0))
+            self.last_ns = max(self.last_ns, record.t0 + (int(record.t1) if sort in (slots.END, slots.STEP) else 0))
 
-    def closing(self, at_ns: int, end_state: str = "") -> list[Record]:
+    def began(self, start: int) -> Record | None:
+        """The phase that is open since the ring's number `start`."""
+        return self.open.get(self._starts.get(start, -1))
+
+    def closing(self, at_ns: int, end_state: str = "", reason: str = UNKNOWN) -> list[Record]:
         """The records to insert when the writer is gone: aborted ends, innermost first, then the word on its end.
 
         `end_state` is how it finished, in case that the record of it was lost.

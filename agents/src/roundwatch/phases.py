@@ -59,13 +59,14 @@ NOWHERE = Place(Ground(0, 0, Scope()))
 class Recorder:
     """What phases and rounds write to: the ring, the innermost place of each context, and the run's round."""
 
-    __slots__ = ("innermost", "places", "ring", "scope")
+    __slots__ = ("gathering", "innermost", "places", "ring", "scope")
 
     def __init__(self, ring: Ring) -> None:
         self.ring = ring
         self.innermost: ContextVar[Any] = ContextVar("roundwatch", default=NOWHERE)
         self.scope = Scope()
         self.places: dict[int, Place] = {}
+        self.gathering: Any = None  # the parts of a step, where somebody times them
 
     def root(self, outer: Any, ident: int) -> Place:
         """The place of a thread outside every phase. A context brought from another thread keeps its round."""
@@ -169,13 +170,17 @@ class Phase(Decorator):
         return self
 
     def exit_with_text(self, duration: int, error: BaseException | None) -> None:
+        head, text = self.said(error)
+        self.recorder.ring.put_text(text, head, self.where, self.number, self.outer.number, self.begin, duration)
+
+    def said(self, error: BaseException | None) -> tuple[int, bytes]:
+        """The head of its end, and its attributes as JSON; b"" for none."""
         head = self.end_head
         # A loop that was left with `break` closes its generator so; nothing failed.
         if error is not None and not isinstance(error, GeneratorExit):
             head += STATE_ERROR
             self.attrs["error"] = describe(error)
-        text = attributes(self.attrs) if self.attrs else b""
-        self.recorder.ring.put_text(text, head, self.where, self.number, self.outer.number, self.begin, duration)
+        return head, attributes(self.attrs) if self.attrs else b""
 
     def again(self) -> "Phase":
         fresh = Phase()

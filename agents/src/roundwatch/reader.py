@@ -54,10 +54,10 @@ class RingReader:
             magic, count, heap, names, _ = layout.HEADER.unpack_from(self._memory)
         except struct.error as error:
             raise ValueError(f"{self.path} is cut off") from error
-        if magic != layout.MAGIC and magic[:-1] == layout.MAGIC[:-1]:
+        if magic not in layout.READ and magic[:-1] == layout.MAGIC[:-1]:
             raise OtherVersionError(f"{self.path} is a ring of version {magic[-1]}, which is not ours")
         size, given = len(self._memory), Sizes(count, heap, names)
-        if magic == layout.MAGIC and given.total == size and count > 0 and not count & (count - 1):
+        if magic in layout.READ and given.total == size and count > 0 and not count & (count - 1):
             return given
         # A damaged header costs no record where the file is as long as our rings are.
         usual = next((sizes for sizes in layout.SIZES if sizes.total == size), None)
@@ -128,6 +128,30 @@ class RingReader:
         number, share = layout.PROGRESS.unpack_from(self._memory, at)
         return share if number == start + 1 else None
 
+    def step(self) -> tuple[int, bytes]:
+        """The number of the start of the step that goes on, and the entries of what of it is over (see `parts`).
+
+        -1 and b"" where there is none, or where it ended in this moment.
+        """
+        head = self._head
+        step, count = head[layout.STEP], head[layout.STEP_ENTRIES]
+        if not 0 < count <= layout.MOST_ENTRIES:
+            return -1, b""
+        entries = head[layout.ENTRIES : layout.ENTRIES + count * layout.ENTRY_WORDS].tobytes()
+        return (step - 1, entries) if head[layout.STEP] == step else (-1, b"")
+
+    def told(self) -> tuple[int, int, int]:
+        """Of which step (the number of its start) how many entries were told, and their first number in the stream."""
+        step, entries, number = self._head[layout.TOLD_STEP : layout.TOLD_AT + 1]
+        return step - 1, entries, number
+
+    def tell(self, step: int, entries: int, number: int) -> None:
+        """Notes what `told` says."""
+        head = self._head
+        head[layout.TOLD_STEP] = 0
+        head[layout.TOLD_ENTRIES], head[layout.TOLD_AT] = entries, number
+        head[layout.TOLD_STEP] = step + 1
+
     def beat(self, *, refused: bool = False) -> None:
         """Shows the writer that a shipper looks, and whether the server refuses the token."""
         self._head[layout.REFUSED] = refused
@@ -188,7 +212,8 @@ class RingReader:
     def _record(self, slot: bytes) -> Record:
         reference = int.from_bytes(slot[48:56], "little", signed=True)
         if reference <= 0:
-            return slots.unpack(slot, TEXT_LOST if reference == layout.NO_TEXT else b"", from_ring=True)
+            lost = reference == layout.NO_TEXT and slot[7] != slots.STEP
+            return slots.unpack(slot, TEXT_LOST if lost else b"", from_ring=True)
         at, length = reference >> slots.LENGTH_BITS, reference & slots.LENGTH_MASK
         begin = self._sizes.heap_at + at % self._sizes.heap
         self._heap_end = max(self._heap_end, at + length)

@@ -49,12 +49,13 @@ class Ring:
         "silent",
         "take",
         "where",
+        "words",
     )
 
     def __init__(self, memory: mmap.mmap, sizes: Sizes, fd: int = -1, where: str = "") -> None:
         self._memory, self._sizes, self._fd = memory, sizes, fd
         self.where = where
-        self._head = memoryview(memory)[: layout.PAGE].cast("q")
+        self.words = self._head = memoryview(memory)[: layout.PAGE].cast("q")
         self.buffer = memoryview(memory)[sizes.slots_at : sizes.total]
         self.mask = sizes.slots - 1
         self.take = itertools.count().__next__

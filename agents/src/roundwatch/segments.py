@@ -19,7 +19,7 @@ CELL = struct.Struct("<II64s")
 TAGGED = struct.Struct("<I64s")
 LENGTHS = struct.Struct("<2q")
 TEXT, HEAD, NAME, RECORD, BRIEF = 1, 2, 3, 4, 5
-LAYOUT = 1  # a BRIEF says it; what a later one means is not ours to guess
+LAYOUT = 2  # a BRIEF says it; what a later one means is not ours to guess. In the first there were no step records
 TWICE_BYTES = 64 << 10  # a HEAD beyond it lists thousands of open phases, and is written once
 DAMAGED_TEXT = b'{"roundwatch_attributes": "damaged on disk"}'
 
@@ -99,6 +99,8 @@ def whole(records: Iterable[Record], first: int, last: int) -> list[Record]:
 
 def end_of(record: Record) -> int:
     """The number after the last that a record stands for."""
+    if record.sort == slots.STEP:
+        return record.number + record.other + 1
     return record.number + (record.start if record.sort == slots.DROP else 1)
 
 

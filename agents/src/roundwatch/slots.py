@@ -8,6 +8,7 @@ the sort:
 | --- | --- | --- | --- | --- | --- |
 | START | its own number | phase around it | begin | 0 | attributes |
 | END | number of the start | phase around it | begin | duration | attributes |
+| STEP | as END; `other` counts the phases in its text | the same | the same | the same | see `parts` |
 | ROUND | 0 begins, 1 ends | -1 | begin | duration | |
 | EVENT | -1 | -1 | time | 0 | attributes |
 | SAMPLE | name of the device | 0 | time | the value, a double | |
@@ -32,10 +33,11 @@ SAMPLE_WORDS = struct.Struct("@5ld2l" if LONGS else "<5qdqq")
 START_WORDS = struct.Struct("@5l16xl" if LONGS else "<5q16xq")
 END_WORDS = struct.Struct("@6l8xl" if LONGS else "<6q8xq")
 
-START, END, ROUND, EVENT, SAMPLE, LIFECYCLE, DROP = range(1, 8)
+START, END, ROUND, EVENT, SAMPLE, LIFECYCLE, DROP, STEP = range(1, 9)
 
 OTHER_SHIFT, KIND_SHIFT, STATE_SHIFT, CLOCK_SHIFT, SORT_SHIFT = 16, 32, 40, 48, 56
 END_OF_START = (END - START) << SORT_SHIFT  # what turns the head of a phase's start into that of its end
+STEP_OF_END = (STEP - END) << SORT_SHIFT  # and that into a step record's
 STATE_ERROR = 1 << STATE_SHIFT
 THREAD_BITS = 16
 THREAD_MASK = (1 << THREAD_BITS) - 1

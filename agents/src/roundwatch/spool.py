@@ -171,7 +171,8 @@ class Spool:
         self._levels[stream.id, known] = level
         before = stream.journal.size
         held = stream.journal.load(known)
-        records = thinning.thin(segments.whole(held.records, *known), thinning.LEVELS[level], "disk full")
+        whole = stream.expanded(segments.whole(held.records, *known))
+        records = thinning.thin(whole, thinning.LEVELS[level], "disk full")
         data = stream.head() + b"".join(map(segments.record_cells, records))
         try:
             stream.journal.replace(known, data)

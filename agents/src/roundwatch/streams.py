@@ -4,12 +4,12 @@ import json
 import logging
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from roundwatch import segments, slots, thinning, wire
+from roundwatch import parts, segments, slots, thinning, wire
 from roundwatch.journal import SEGMENT_BYTES, Journal, Kept
 from roundwatch.life import Life
 from roundwatch.ranges import Ranges
@@ -133,7 +133,7 @@ class Stream:
             return []
         chosen: list[Record] = []
         first, last = top
-        for found in self._backwards(first, last):
+        for found in self._one_by_one(first, last):
             number, end = found.number, end_of(found)
             if number > last:
                 continue
@@ -244,8 +244,20 @@ class Stream:
         for level in thinning.LEVELS:
             if len(self._unsaved) <= UNSAVED:
                 return
-            self._unsaved = thinning.thin(self._unsaved, level, "disk full")
+            self._unsaved = thinning.thin(self.expanded(self._unsaved), level, "disk full")
             self._recent = deque(self._unsaved)
+
+    def expanded(self, records: Iterable[Record]) -> list[Record]:
+        """The records with each step record as those that it stands for."""
+        return [one for record in records for one in parts.expanded(record, self.life.names)]
+
+    def _one_by_one(self, first: int, last: int) -> Iterator[Record]:
+        """As `_backwards`, each step record as those that it stands for."""
+        for record in self._backwards(first, last):
+            if record.sort == slots.STEP:
+                yield from reversed(parts.expanded(record, self.life.names))
+            else:
+                yield record
 
     def _backwards(self, first: int, last: int) -> Iterable[Record]:
         """Records from the last one back, those of first .. last among them as far as one place holds them."""

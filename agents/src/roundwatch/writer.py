@@ -13,6 +13,7 @@ from roundwatch.samplers.base import Sampler
 from roundwatch.streams import Stream
 
 AFTER_FINISH_NS = 60_000_000_000  # what a process keeps after its run is what detection looks for
+from roundwatch.telling import Telling
 
 
 class Writer:
@@ -26,6 +27,7 @@ class Writer:
         self._asked: Asked | None = None
         self._pid = pid = reader.pid()
         self._process = _watched(pid)
+        self._telling = Telling(reader, stream)
         if self._process is not None:
             self.samplers = process_samplers(pid)
 
@@ -37,7 +39,8 @@ class Writer:
         # Asked before the ring is read: what was written until then is in it.
         self._writing = self.reader.writing()
         records = self.reader.read() if self._writing else self.reader.rest()
-        self.stream.admit(records, self.reader.names())
+        self.stream.admit(self._telling.untold(records), self.reader.names())
+        self._telling.tell(writing=self._writing)
         self._free()
         if self._writing:
             self.stream.seen_ns = time.monotonic_ns()

@@ -7,7 +7,6 @@ backend. A rank that comes late to it waits least. How long the buckets travelle
 backward pass hid, is what DDP itself has measured.
 """
 
-import json
 from collections.abc import Callable
 from time import monotonic_ns
 from typing import Any
@@ -16,11 +15,13 @@ from weakref import WeakKeyDictionary
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from roundwatch.gathering import Collective
 from roundwatch.misuse import harmless, tell_once
 from roundwatch.phases import Recorder
 from roundwatch.torch.marks import DeviceMarks, HostMarks
+from roundwatch.torch.memory import DeviceMemory, of_device
 from roundwatch.torch.outputs import tensors_in
-from roundwatch.torch.overlap import Overlap
+from roundwatch.torch.overlap import UNTOLD, Overlap
 from roundwatch.torch.spans import Spans
 
 NAMES = ("broadcast", "forward", "backward", "allreduce", "optimizer")
@@ -40,10 +41,13 @@ class Watch:
     """The hooks on one model, and where in its step it is."""
 
     def __init__(self, model: torch.nn.Module, spans: Spans) -> None:
-        self._heads = {name: spans.head(name) for name in NAMES}
         inside: Any = _uncompiled(model)
         self._parallel = isinstance(inside, torch.nn.parallel.DistributedDataParallel)
-        on_device = any(parameter.is_cuda for parameter in model.parameters())
+        device = next((parameter.device for parameter in model.parameters() if parameter.is_cuda), None)
+        on_device = device is not None
+        self._heads = {name: spans.head(name, device=on_device) for name in NAMES}
+        self._gathering = spans.gathering
+        self._memory: DeviceMemory | None = of_device(device) if on_device else None
         self._marks: Any = DeviceMarks(spans, _cuda_event) if on_device else HostMarks(spans)
         self._overlap = Overlap(inside, on_device=on_device) if self._parallel else None
         self._parameters = {id(parameter) for parameter in model.parameters()}
@@ -51,7 +55,8 @@ class Watch:
         engine: Any = torch.autograd.Variable._execution_engine  # noqa: SLF001 - as DDP's own Python does it
         self._queue: Callable[[Callable[[], None]], None] = engine.queue_callback
         self._seq = 0
-        self._group = _group_of(inside) if self._parallel else ""
+        group = _group_of(inside) if self._parallel else ""
+        self._group = spans.group(group) if group else 0
         self._reset()
         self._handles = [
             model.register_forward_pre_hook(self._forward_begins),
@@ -133,10 +138,10 @@ class Watch:
     def _reduced(self) -> None:
         self._backward = None
         ended = self._marks.now()
-        told = "" if self._overlap is None else self._overlap.read(self._backward_ns)
-        attrs = f'{{{self._group}"seq":{self._seq}{told}}}'.encode()
+        told = UNTOLD if self._overlap is None else self._overlap.read(self._backward_ns)
+        collective = Collective(self._group, self._seq, *told)
         self._seq += 1
-        self._marks.write(self._heads["allreduce"], self._where, self._compute_ended, ended, attrs)
+        self._marks.write(self._heads["allreduce"], self._where, self._compute_ended, ended, collective)
 
     @harmless()
     def _optimizer_begins(self, optimizer: Any, *_: Any) -> None:
@@ -153,6 +158,8 @@ class Watch:
             self._stepping = None
             self._marks.write(self._heads["optimizer"], self._stepping_at, self._stepping_began, self._marks.now())
             self._marks.poll()
+            if self._memory is not None and self._gathering.step is not None:
+                self._gathering.memory = self._memory.read() or self._gathering.memory
 
     def _is_own(self, optimizer: Any) -> bool:
         """Whether it steps this model's parameters; asked of each optimizer once."""
@@ -169,9 +176,9 @@ def _uncompiled(model: Any) -> Any:
 
 
 def _group_of(model: Any) -> str:
-    """The name that torch gave to the processes that reduce together, as the begin of a JSON object's inside."""
+    """The name that torch gave to the processes that reduce together; empty where it gave none."""
     name = getattr(getattr(model, "process_group", None), "group_name", None)
-    return f'"process_group":{json.dumps(name)},' if isinstance(name, str) else ""
+    return name if isinstance(name, str) else ""
 
 
 def _cuda_event() -> Any:

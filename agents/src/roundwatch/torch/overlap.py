@@ -5,8 +5,9 @@ from typing import Any
 
 from roundwatch.misuse import describe, tell_once
 
-SECONDS = {"comm_s": "backward_comm_time", "overlap_s": "backward_compute_comm_overlap_time"}
+TRAVELLED, HIDDEN = "backward_comm_time", "backward_compute_comm_overlap_time"
 MEASURED_AT = "backward_comm_time_start"
+UNTOLD = -1, -1
 SHORT_NS, SOME = 5_000_000, 16
 
 
@@ -24,25 +25,24 @@ class Overlap:
             except Exception as error:  # noqa: BLE001 - another torch; the training goes on
                 self._give_up(error)
 
-    def read(self, since_ns: int) -> str:
-        """Of the backward pass that has just ended, in seconds: `comm_s`, and what it hid of that, `overlap_s`; as the
-        end of a JSON object's inside, empty where nothing is told.
+    def read(self, since_ns: int) -> tuple[int, int]:
+        """Of the backward pass that has just ended, in nanoseconds: how long its buckets travelled, and how much of
+        that it hid; -1 for both where nothing is told.
 
         It began at `since_ns` of the monotonic clock: of short ones, which this would slow down, only some are told.
         """
         self._passed += 1
         if self._logger is None or (self._passed % SOME and time.monotonic_ns() - since_ns < SHORT_NS):
-            return ""
+            return UNTOLD
         try:
             self._logger.set_runtime_stats_and_log()
             data = self._logger._get_ddp_logging_data().ints_map  # noqa: SLF001 - the only door to it
             fresh = data.get(MEASURED_AT, 0) != self._seen
             self._seen = data.get(MEASURED_AT, 0)
-            told = [f',"{name}":{data[key] / 1e9}' for name, key in SECONDS.items() if key in data]
-            return "".join(told) if fresh else ""
+            return (data[TRAVELLED], data[HIDDEN]) if fresh and TRAVELLED in data and HIDDEN in data else UNTOLD
         except Exception as error:  # noqa: BLE001 - another torch; the training goes on
             self._give_up(error)
-            return ""
+            return UNTOLD
 
     def _give_up(self, error: Exception) -> None:
         self._logger = None

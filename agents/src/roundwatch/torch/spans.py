@@ -1,6 +1,10 @@
-"""Phases whose times are known when they are over: one write each, not one at the begin and one at the end."""
+"""Phases whose times are known when they are over: parts of the step around them, or a record each where none is."""
+
+import json
 
 from roundwatch import slots, wire
+from roundwatch.gathering import Collective, Gathering
+from roundwatch.parts import DEVICE
 from roundwatch.phases import NOWHERE, Recorder
 from roundwatch.ring import OWN_NUMBER
 from roundwatch.slots import SIZE, WORDS
@@ -14,11 +18,21 @@ class Spans:
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
+        if recorder.gathering is None:
+            recorder.gathering = Gathering(recorder.ring)
+        self.gathering: Gathering = recorder.gathering
+        self._names: dict[int, str] = {}  # of process groups
 
-    def head(self, name: str) -> int:
+    def head(self, name: str, *, device: bool = False) -> int:
         """The first word of the slot of a phase that is called so."""
         kind = wire.KIND_NUMBER[wire.kind_of(name)]
-        return slots.head(slots.END, self.recorder.ring.name(name), kind=kind)
+        return slots.head(slots.END, self.recorder.ring.name(name), kind=kind) | DEVICE * device
+
+    def group(self, name: str) -> int:
+        """The number of a process group's name."""
+        number = self.recorder.ring.name(wire.fitting(name))
+        self._names[number] = name
+        return number
 
     def here(self) -> Where:
         """Where the calling thread and task stand."""
@@ -29,13 +43,25 @@ class Spans:
         """The device's own lane in the round of now: it works while the host is somewhere else."""
         return self.recorder.scope.bits | self.recorder.root(NOWHERE, DEVICE_LANE).ground.thread, -1
 
-    def write(self, head: int, where: Where, begin: int, end: int, attrs: bytes = b"") -> None:
-        """Records a phase from `begin` to `end`, in nanoseconds of the monotonic clock. `attrs` is JSON."""
+    def write(self, head: int, where: Where, begin: int, end: int, collective: Collective | None = None) -> None:
+        """Records a phase from `begin` to `end`, in nanoseconds of the monotonic clock."""
+        gathering = self.gathering
+        if gathering.step is not None and gathering.add(head, *where, begin, end, collective):
+            return
         ring, duration = self.recorder.ring, max(end - begin, 0)
-        if attrs:
-            ring.put_text(attrs, head, where[0], OWN_NUMBER, where[1], begin, duration)
+        device, head = head & DEVICE, head & ~DEVICE
+        if device or collective is not None:
+            attrs = self._attributes(collective) | ({"device": True} if device else {})
+            ring.put_text(json.dumps(attrs).encode(), head, where[0], OWN_NUMBER, where[1], begin, duration)
             return
         number = ring.take()
         if number < ring.limit or ring.room(number):
             at = (number & ring.mask) * SIZE
             WORDS.pack_into(ring.buffer, at, head, where[0], number, where[1], begin, duration, 0, number + 1)
+
+    def _attributes(self, collective: Collective | None) -> dict[str, object]:
+        if collective is None:
+            return {}
+        group = {"process_group": self._names[collective.group]} if collective.group else {}
+        travel = {"comm_s": collective.comm_ns / 1e9, "overlap_s": collective.overlap_ns / 1e9}
+        return {**group, "seq": collective.seq, **(travel if collective.comm_ns >= 0 else {})}
