@@ -27,8 +27,8 @@ def collector() -> Iterator[Collector]:
 class Site:
     """One host's destination: its environment, its folders, and the processes that the test started on it."""
 
-    def __init__(self, spool: Path, url: str) -> None:
-        self.destination = Destination(spool, url, "token" if url else "")
+    def __init__(self, spool: Path, url: str, token: str = "token") -> None:  # noqa: S107 - the collector takes any
+        self.destination = Destination(spool, url, token if url else "")
         self.folder, self.rings = self.destination.folder, self.destination.rings
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("ROUNDWATCH_")},

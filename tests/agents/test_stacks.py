@@ -21,19 +21,19 @@ HELD = """
 import ctypes, threading, roundwatch
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 def encode_all():
-    ctypes.PyDLL(None).sleep(60)
+    libc, never = ctypes.PyDLL(None), ctypes.create_string_buffer(64)
+    libc.sem_init(never, 0, 0)
+    libc.sem_wait(never)
 run = roundwatch.init("p", worker="w")
 with run.round(3), run.phase("encode"):
     encode_all()
 """
-RELEASED = HELD.replace(
-    "ctypes.PyDLL(None).sleep(60)", "__import__('hashlib').pbkdf2_hmac('sha256', b'', b'', 1 << 31)"
-)
+RELEASED = HELD.replace("libc.sem_wait(never)", "__import__('hashlib').pbkdf2_hmac('sha256', b'', b'', 1 << 31)")
 WAITING = """
-import signal, roundwatch
+import threading, roundwatch
 run = roundwatch.init("p", worker="w")
 with run.phase("encode"):
-    signal.pause()
+    threading.Event().wait()
 """
 
 
@@ -69,7 +69,7 @@ def test_a_process_in_a_long_call_tells_the_stacks_of_all_threads(
     main, other = said["threads"]
     assert [main["name"], other["name"]] == ["main", "thread 2"]
     assert [frame[2] for frame in main["frames"]] == ["encode_all", "<module>"]
-    assert [frame[:2] for frame in main["frames"]] == [["<string>", 5], ["<string>", 8]]
+    assert [frame[:2] for frame in main["frames"]] == [["<string>", 7], ["<string>", 10]]
     assert other["frames"][0][::2] == ["threading.py", "wait"]
     assert opened(collector)["start"] == phase["start"], "the call was not over when it answered"
     assert process.poll() is None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from playwright.sync_api import Browser, Page
 
 from dashboard.teams import login_links, tokens
+from dashboard.teams.models import User
 from ingest.models import Run
 from roundwatch import wire
 from tests.cast import Cast
@@ -61,11 +62,13 @@ class Training:
 
 
 @contextmanager
-def watching(browser: Browser, training: Training, query: str = "", width: int = 1400) -> Iterator[Page]:
-    """The owner's live page of the training's run; at the end its console must have been silent."""
+def watching(
+    browser: Browser, training: Training, query: str = "", width: int = 1400, who: User | None = None
+) -> Iterator[Page]:
+    """The owner's (or another's) live page of the training's run; at the end its console must have been silent."""
     with browser.new_context(viewport={"width": width, "height": 900}) as context:
         page = context.new_page()
-        page.goto(training.web + login_links.make(training.cast.owner))
+        page.goto(training.web + login_links.make(who or training.cast.owner))
         said: list[str] = []
         page.on("console", lambda message: said.append(message.text) if message.type in {"error", "warning"} else None)
         page.on("pageerror", lambda error: said.append(str(error)))
