@@ -28,17 +28,17 @@ class Life:
         """Takes in the next record of the ring; returns it in the stream's own numbers."""
         number = record.number + self.inserted
         start, parent = record.start, record.parent
-        if record.sort == slots.START:
         end = number
+        if record.sort == slots.START:
             start, parent = number, self._starts.get(parent, -1)
         elif record.sort in (slots.END, slots.STEP):
             begun = self.open.get(self._starts.get(start, -1))
-            # The start of this phase, or of the one around it, may have found no room.
             end = end_of(record) - 1 + self.inserted
-            start = number if begun is None else begun.number
+            # The start of this phase, or of the one around it, may have found no room.
+            start = end if begun is None else begun.number
             parent = self._starts.get(parent, -1) if begun is None else begun.parent
         # As `_replace`, at a third of its time.
-        record = Record(number, *record[1:9], start, parent, *record[11:14], self.inserted)
+        record = Record(number, *record[1:9], start, parent, *record[11:14], self.inserted + end - number)
         self.apply(record)
         return record
 
@@ -70,7 +70,7 @@ class Life:
         """The phase that is open since the ring's number `start`."""
         return self.open.get(self._starts.get(start, -1))
 
-    def closing(self, at_ns: int, end_state: str = "", reason: str = UNKNOWN) -> list[Record]:
+    def closing(self, at_ns: int, end_state: str = "") -> list[Record]:
         """The records to insert when the writer is gone: aborted ends, innermost first, then the word on its end.
 
         `end_state` is how it finished, in case that the record of it was lost.

@@ -11,9 +11,9 @@ from roundwatch.reader import RingReader
 from roundwatch.samplers import process_samplers
 from roundwatch.samplers.base import Sampler
 from roundwatch.streams import Stream
+from roundwatch.telling import Telling
 
 AFTER_FINISH_NS = 60_000_000_000  # what a process keeps after its run is what detection looks for
-from roundwatch.telling import Telling
 
 
 class Writer:
@@ -25,9 +25,9 @@ class Writer:
         self._writing = True
         self._stopped_ns = 0
         self._asked: Asked | None = None
+        self._telling = Telling(reader, stream)
         self._pid = pid = reader.pid()
         self._process = _watched(pid)
-        self._telling = Telling(reader, stream)
         if self._process is not None:
             self.samplers = process_samplers(pid)
 
