@@ -182,16 +182,31 @@ def test_a_step_without_room_for_its_parts_ends_and_they_are_counted(tmp_path: P
     recording.close()
 
 
-def test_a_ring_of_the_version_before_is_read(tmp_path: Path) -> None:
+def test_a_ring_is_of_the_version_before_until_a_step_record_may_lie_in_it(tmp_path: Path) -> None:
     recording = Recording(tmp_path)
-    with recording.run.phase("train"):
-        pass
-    before = layout.MAGIC[:-1] + b"\x01"
-    recording.ring._memory[: len(before)] = before
-    reader = RingReader(tmp_path / f"{'a' * 32}.ring")
-    assert [record.sort for record in reader.read()] == [slots.START, slots.END]
-    reader.close()
+    path = tmp_path / f"{'a' * 32}.ring"
+    versions = []
+    for act in (lambda: None, lambda: Spans(recording.run._recorder)):
+        act()
+        with recording.run.phase("train"):
+            pass
+        versions.append(path.read_bytes()[: len(layout.MAGIC)])
+        reader = RingReader(path)
+        assert [record.sort for record in reader.read()][-2:] == [slots.START, slots.END]
+        reader.close()
+    assert versions == [layout.MAGIC, layout.WITH_STEPS]
     recording.close()
+
+
+def test_a_spool_of_the_version_before_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(segments, "LAYOUT", 1)
+        shelf = Shelf(tmp_path)
+        shelf.events(5)
+        shelf.stream.journal.let_go()
+    spool = Spool(tmp_path)
+    spool.find({STREAM: (0, 0)})
+    assert [record.sort for record in spool.streams[STREAM].take(9, 1 << 20)] == [slots.EVENT] * 5
 
 
 def kept(folder: Path) -> tuple[Shelf, list[Record]]:

@@ -42,6 +42,7 @@ class Gathering:
 
     def __init__(self, ring: "Ring") -> None:
         self._ring, self._words = ring, ring.words
+        ring.announce_steps()
         self._lock = Lock()
         self.step: Any = None
         self.memory: tuple[int, int] | None = None  # of the device, at most and reserved, in bytes

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from roundwatch import slots
 
-MAGIC = b"RWRING\x00\x02"  # its last byte is the version of this layout
-READ = (MAGIC, b"RWRING\x00\x01")  # in the older one nobody writes step records
+MAGIC = b"RWRING\x00\x01"  # its last byte is the version of this layout
+WITH_STEPS = b"RWRING\x00\x02"  # the same, with step records, of which older shippers know nothing
 HEADER = struct.Struct("<8s4q")  # magic, slots, heap bytes, names bytes, identity bytes
 
 # Words of the header page, by their index. They are written through a memoryview, as one store each: struct clears what

@@ -54,10 +54,11 @@ class RingReader:
             magic, count, heap, names, _ = layout.HEADER.unpack_from(self._memory)
         except struct.error as error:
             raise ValueError(f"{self.path} is cut off") from error
-        if magic not in layout.READ and magic[:-1] == layout.MAGIC[:-1]:
+        ours = magic in (layout.MAGIC, layout.WITH_STEPS)
+        if not ours and magic[:-1] == layout.MAGIC[:-1]:
             raise OtherVersionError(f"{self.path} is a ring of version {magic[-1]}, which is not ours")
         size, given = len(self._memory), Sizes(count, heap, names)
-        if magic in layout.READ and given.total == size and count > 0 and not count & (count - 1):
+        if ours and given.total == size and count > 0 and not count & (count - 1):
             return given
         # A damaged header costs no record where the file is as long as our rings are.
         usual = next((sizes for sizes in layout.SIZES if sizes.total == size), None)

@@ -109,6 +109,11 @@ class Ring:
             self._lose(number)
             return False
 
+    def announce_steps(self) -> None:
+        """Says that step records come. Until then older shippers, which an upgrade leaves running, may serve it."""
+        if not self.silent:
+            self._memory[len(layout.MAGIC) - 1] = layout.WITH_STEPS[-1]
+
     def name(self, *words: str) -> int:
         """The number of a name ("train"), or of a metric (name, unit, source), for this stream. From 1."""
         known = self._names.get(words)

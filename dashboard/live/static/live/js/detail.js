@@ -105,7 +105,7 @@ export function attributes(attrs) {
 function attribute(name, value) {
   if (typeof value === "string") return value;
   if (typeof value !== "number") return JSON.stringify(value);
-  if (name === "nbytes") return bytes(value);
+  if (name === "nbytes" || name.endsWith("_bytes")) return bytes(value);
   return Number.isInteger(value) ? value.toLocaleString("en") : number(value);
 }
 
