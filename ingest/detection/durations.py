@@ -35,17 +35,19 @@ class Cohort:
     round_s: Floats
 
 
-# Role, group and, where data moves, site: workers with the same do the same work.
+# Role, group and, where data moves, site, or, where devices compute, their model: with the same, the same is expected.
 CohortKey = tuple[str, str, str]
 
 
 def cohort_of(worker: Worker, kind: Kind) -> CohortKey:
     """Which cohort a worker belongs to in phases of this kind."""
-    return (worker.role, worker.group, worker.site if kind in (Kind.TRANSFER, Kind.APPLY) else "")
+    if kind in (Kind.TRANSFER, Kind.APPLY):
+        return (worker.role, worker.group, worker.site)
+    return (worker.role, worker.group, worker.device if kind == Kind.COMPUTE else "")
 
 
 def cohorts(history: History) -> list[Cohort]:
-    """Every phase that may be judged, one cohort for each role, group and (where data moves) site."""
+    """Every phase that may be judged, one cohort for each role, group and site or device model (see `cohort_of`)."""
     rows = _by_window(history, _measured(history))
     found = []
     for key in np.unique(np.stack([rows.name, rows.kind], axis=1), axis=0).tolist():

@@ -27,7 +27,7 @@ class Kind(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:
-    """A participant of the run; `lane` is its number there. Unknown texts are empty."""
+    """A participant of the run; `lane` is its number there, `device` a model name. Unknown texts are empty."""
 
     lane: int
     name: str
@@ -36,6 +36,7 @@ class Worker:
     host: str = ""
     group: str = ""
     site: str = ""
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -54,7 +54,7 @@ def history(run_id: UUID, looked: Reach) -> History:
         found = _windows(run_id, looked, taken)[-looked.count :]
         indexes = {index for window in found for index in window.rounds}
         spans = spans_of(cursor, run_id, taken, {one.id: one.index for one in looked.rounds if one.index in indexes})
-        members = _workers(cursor, run_id)
+        members = workers_of(cursor, run_id)
     return History(workers=members, windows=found, spans=spans, baselines=_baselines(run_id, members))
 
 
@@ -74,13 +74,17 @@ def _has_newer(run_id: UUID, index: int, generation: int) -> bool:
     return Round.objects.filter(run_id=run_id, index=index, generation__gt=generation).exists()
 
 
-def _workers(cursor: CursorWrapper, run_id: UUID) -> tuple[Worker, ...]:
+def workers_of(cursor: CursorWrapper, run_id: UUID) -> tuple[Worker, ...]:
+    """The workers of the run by lane, as detection knows them."""
     cursor.execute(
-        """SELECT index, name, role, machine, host, coalesce("group", ''), coalesce(site, '')
-           FROM ingest_worker WHERE run_id = %s ORDER BY index""",
+        """SELECT w.index, w.name, w.role, w.machine, w.host, coalesce(w."group", ''), coalesce(w.site, ''),
+                  coalesce((SELECT regexp_replace(c.facts->>'devices', '[0-9]+ x ', '', 'g')
+                            FROM ingest_stream s JOIN ingest_conditions c ON c.stream_id = s.id
+                            WHERE s.worker_id = w.id ORDER BY s.attempt DESC LIMIT 1), '')
+           FROM ingest_worker w WHERE w.run_id = %s ORDER BY w.index""",
         [run_id],
     )
-    fields = ("lane", "name", "role", "machine", "host", "group", "site")
+    fields = ("lane", "name", "role", "machine", "host", "group", "site", "device")
     return tuple(Worker(**dict(zip(fields, row, strict=True))) for row in cursor.fetchall())
 
 

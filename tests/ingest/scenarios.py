@@ -21,6 +21,7 @@ class Who:
     machine: str = ""
     group: str | None = None
     site: str | None = None
+    device: str = ""
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def history(
         workers=tuple(
             Worker(
                 lane=lanes[who.name], name=who.name, role=who.role, machine=who.machine, host=who.machine,
-                group=who.group or "", site=who.site or "",
+                group=who.group or "", site=who.site or "", device=who.device,
             )
             for who in scenario.workers
         ),

@@ -33,7 +33,16 @@ def live(
     return Live(
         round=round_index,
         workers=tuple(
-            Worker(lane=lanes[who.name], name=who.name, role=who.role, machine=who.machine, host=who.machine)
+            Worker(
+                lane=lanes[who.name],
+                name=who.name,
+                role=who.role,
+                machine=who.machine,
+                host=who.machine,
+                group=who.group or "",
+                site=who.site or "",
+                device=who.device,
+            )
             for who in scenario.workers
         ),
         spans=spans(ended, lanes, errors_ns=errors_ns) if ended else _none(),

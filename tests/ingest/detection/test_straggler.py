@@ -313,6 +313,23 @@ def test_stages_are_compared_with_their_own_group() -> None:
     assert named(judge(history(scenario))) == set()
 
 
+def test_older_devices_are_compared_with_each_other_where_they_compute_and_with_all_elsewhere() -> None:
+    members = tuple(
+        replace(who, device="NVIDIA A40" if rank < 4 else "NVIDIA H100") for rank, who in enumerate(scenarios.crew(8))
+    )
+    older = {who.name for who in members[:4]}
+    scenario = scenarios.exchange(
+        "two sorts of devices", members, rounds=3,
+        train=lambda worker, _index: 60.0 if worker in older else 20.0,
+        encode=lambda worker, _index: 9.0 if worker == "rank-2" else 2.0,
+    )  # fmt: skip
+
+    judgement = judge(history(scenario))
+
+    assert named(judgement) == {("encode", "rank-2")}
+    assert [sight.workers for sight in judgement.sights if sight.phase == "train"] == [4, 4]
+
+
 def test_a_noisy_cohort_says_what_it_could_not_see() -> None:
     judged = judge(history(scenarios.healthy(8, 9, noise=0.3)))
     sights = {sight.phase: sight for sight in judged.sights}
