@@ -1,14 +1,29 @@
 """Runs uvicorn on a socket that is already listening, so that a restart of the web server refuses no connection."""
 
 import argparse
+import gc
+import importlib
 import os
 import socket
 import sys
 
 import uvicorn
+from django.conf import settings
 
 from dashboard.project import env
 from dashboard.project.heads import BoundedHeads
+
+
+def load(config: uvicorn.Config) -> None:
+    """Load the application, and have the collector pass over what it is made of from now on.
+
+    A full collection looked through all of that, 50 ms within which nobody was answered; a single body of many small
+    objects called for three of them.
+    """
+    config.load()
+    importlib.import_module(settings.ROOT_URLCONF)  # else the first page loads it
+    gc.collect()
+    gc.freeze()
 
 
 def main() -> None:
@@ -30,6 +45,7 @@ def main() -> None:
         ws_max_size=320 * 1024,  # a browser says hello, with what it has seen of each stream, and acknowledges
         forwarded_allow_ips=env.text("ROUNDWATCH_TRUSTED_PROXIES", "127.0.0.1"),
     )
+    load(config)
     uvicorn.Server(config).run(sockets=[listening])
 
 
