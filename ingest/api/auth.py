@@ -15,6 +15,8 @@ from ingest.store.tokens import note_use
 # A revoked token must be refused within 30 s: well below it while the database can be asked.
 _REMEMBER_S = 10.0
 _REMEMBER_UNASKED_S = 30.0
+# From then on it is looked up again while it is still remembered, so that who goes on sending never waits for that.
+_REFRESH_S = 5.0
 _NOTE_USE_EVERY = dt.timedelta(minutes=1)
 _MAX_HEADER_CHARS = 512
 
@@ -39,6 +41,11 @@ class Remembered:
 
     at: float
     token: TokenInfo | None
+
+    @property
+    def ages(self) -> bool:
+        """Whether it is time to look it up again."""
+        return time.monotonic() - self.at >= _REFRESH_S
 
 
 _seen: Known[bytes, Remembered] = Known(10_000)

@@ -30,9 +30,13 @@ class Lookups:
         Raises Fault 503 where the database does not answer or too many others wait for it, unless the token was found a
         short while ago.
         """
-        if known := auth.remembered(digest):
+        known = auth.remembered(digest)
+        down_now = self._outage.lasts or self._outage.silent
+        if known:
+            if known.token and known.ages and not down_now and self._free(digest):
+                self._ask(digest)
             return known.token
-        if self._outage.lasts or self._outage.silent:
+        if down_now:
             return _last_found(digest, down())
         if digest not in self._asked:
             if len(self._asked) >= _MOST_WAITING:
@@ -43,6 +47,9 @@ class Lookups:
     def close(self) -> None:
         """Wait for what is being looked up."""
         self._thread.shutdown()
+
+    def _free(self, digest: bytes) -> bool:
+        return digest not in self._asked and len(self._asked) < _MOST_WAITING
 
     async def _wait_for(self, digest: bytes, task: asyncio.Task[TokenInfo | None]) -> TokenInfo | None:
         # Neither who leaves nor who gives up takes the answer away from the others.

@@ -91,6 +91,20 @@ async def test_many_requests_with_one_token_ask_once_also_when_the_first_leaves(
     assert database.asked == [good]
 
 
+async def test_a_token_in_use_is_looked_up_again_before_it_has_to_be_and_nobody_waits_for_that(
+    database: Database, finder: Lookups, good: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert await finder.find(good)
+    assert await database.is_asked()
+    monkeypatch.setattr(auth, "_REFRESH_S", 0.0)
+    database.answers.clear()
+    for _ in range(3):
+        assert await asyncio.wait_for(finder.find(good), 10)
+    assert await database.is_asked()
+    database.answers.set()
+    assert database.asked == [good, good]
+
+
 async def test_a_token_found_lately_is_good_while_the_database_is_down_and_not_for_longer_than_30_s(
     database: Database, finder: Lookups, good: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
