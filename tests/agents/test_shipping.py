@@ -130,6 +130,16 @@ def test_init_starts_a_shipper_that_others_share_and_that_outlives_them(site: Si
     assert site.holder() == first
 
 
+def test_a_shipper_stands_back_for_trainings_in_a_session_of_its_own(site: Site, collector: Collector) -> None:
+    site.run(TRAINING)
+    shipper = until(site.holder, "a shipper runs")
+    assert os.getsid(shipper) == shipper
+    assert os.getpriority(os.PRIO_PROCESS, shipper) >= 10
+    grouped = Path(f"/proc/{shipper}/autogroup")
+    if grouped.exists():
+        assert grouped.read_text().split()[-1] == "10"
+
+
 def test_a_shipper_leaves_when_nobody_has_written_for_a_while(site: Site, collector: Collector) -> None:
     shipper = site.shipper("--linger-s", "1")
     site.run(TRAINING)

@@ -25,14 +25,17 @@ LOCK_TRIES = 20
 TRY_AGAIN_S = 0.1
 LOG_BYTES = 256 << 10
 BROKEN = 1
+NICE = 10
 YOUNG = 20_000  # objects more than before at which cycles are looked for
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a shipper in the foreground, or with --detach as a process of its own. Returns the exit code."""
     options = _parser().parse_args(argv)
-    if options.detach and os.fork():
-        os._exit(0)
+    if options.detach:
+        if os.fork():
+            os._exit(0)
+        os.setsid()
     os.umask(0o077)
     try:
         destination = destination_of(dict(os.environ))
@@ -53,6 +56,7 @@ def serve(destination: Destination, *, stays: bool, waits: bool, linger_s: float
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    _stand_back()
     fd = os.open(destination.folder / launch.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     # What was imported stays; and a request's objects are gone before they are worth to be looked for.
     gc.freeze()
@@ -88,6 +92,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--linger-s", type=float, default=LINGER_S, help="how long to outlive the last writer")
     return parser
+
+
+def _stand_back() -> None:
+    """Lets trainings have the processor first: at a barrier, everybody waits for the rank whose core we take.
+
+    Where Linux groups processes by session (autogroup), a process is weighed only within its session, and sessions by
+    a number of their own; that of a session which others share is not ours to change.
+    """
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, max(os.getpriority(os.PRIO_PROCESS, 0), NICE))
+    if os.getsid(0) == os.getpid():
+        with contextlib.suppress(OSError):
+            Path("/proc/self/autogroup").write_text(str(NICE))
 
 
 def _lock(fd: int, stop: threading.Event, *, waits: bool) -> bool:
