@@ -33,8 +33,9 @@ def parts_of_a_step(spans: Spans, names: list[str] = NAMES) -> None:
 
 
 def sorts(recording: Recording) -> list[int]:
-    """What lies in the ring and was not read, without what is sampled of this process."""
-    return [record.sort for record in recording.reader.read() if record.sort != slots.SAMPLE]
+    """What lies in the ring and was not read, without what comes of this process itself."""
+    of_process = slots.SAMPLE, slots.EVENT
+    return [record.sort for record in recording.reader.read() if record.sort not in of_process]
 
 
 def test_the_parts_of_a_step_are_one_record_with_its_end(recording: Recording) -> None:

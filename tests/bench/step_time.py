@@ -1,10 +1,12 @@
 """What the SDK costs a step of 10 ms, whatever the server does; medians, printed.
 
-Run as `python -m tests.bench step_time`. Each training is a process of its own that steps with and without the SDK in
-turns (see stepping); the ratio is that of its medians, and a figure is the median over processes. At its end a process
-finishes its run as every training does, at exit: how long that takes is printed too.
+Run as `python -m tests.bench step_time [--only parts]`. Each training is a process of its own that steps with and
+without the SDK in turns (see stepping, dissecting); the ratio is that of its medians, and a figure is the median over
+processes. At its end a process finishes its run as every training does, at exit: how long that takes is printed too.
 """
 
+import argparse
+import importlib.util
 import json
 import statistics
 import time
@@ -15,6 +17,7 @@ from tests.bench.host import host
 from tests.bench.table import Row, conditions, percentile, show
 
 PROCESSES = 3
+RECORDED = {"phases": "20 phases", "step": "one step record", "parts": "one step record of watch_ddp"}
 MOST_PHASES, MOST_STEP, MOST_EXIT_S = 1.01, 1.002, 2.0
 
 
@@ -32,7 +35,8 @@ class Found:
 def training(url: str, recorded: str) -> Found:
     """One training that records for the server at `url`."""
     with host(url) as place:
-        process = place.start("-m", "tests.bench.stepping", "--recorded", recorded)
+        how = ["dissecting"] if recorded == "parts" else ["stepping", "--recorded", recorded]
+        process = place.start("-m", f"tests.bench.{how[0]}", *how[1:])
         output, _ = process.communicate(timeout=60)
         ended = time.monotonic()
         if process.returncode:
@@ -45,10 +49,9 @@ def training(url: str, recorded: str) -> Found:
 
 def rows(server: str, recorded: str, found: list[Found]) -> list[Row]:
     """The step's row, and for what it tells the row of its slowest hundredth."""
-    what = "20 phases" if recorded == "phases" else "one step record"
     most = MOST_PHASES if recorded == "phases" else MOST_STEP
     median = Row(
-        name=f"10 ms step, {what}, server {server}",
+        name=f"10 ms step, {RECORDED[recorded]}, server {server}",
         ours=statistics.median(one.ours for one in found),
         reference=statistics.median(one.bare for one in found),
         ratio=statistics.median(one.ours / one.bare for one in found),
@@ -66,8 +69,17 @@ def rows(server: str, recorded: str, found: list[Found]) -> list[Row]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", choices=list(RECORDED), help="of these steps alone")
+    options = parser.parse_args()
     conditions("step_time", f"{PROCESSES} processes for each row, with and without in turns")
     kinds = [("phases", server) for server in (UP, *HARMFUL)] + [("step", UP), ("step", "black-holed")]
+    if importlib.util.find_spec("torch") is None:
+        print("torch is not installed: no step of watch_ddp to measure (pip install torch)")
+    else:
+        kinds += [("parts", UP), ("parts", "black-holed")]
+    if options.only:
+        kinds = [kind for kind in kinds if kind[0] == options.only]
     found: dict[tuple[str, str], list[Found]] = {kind: [] for kind in kinds}
     with doors() as urls:
         for _ in range(PROCESSES):

@@ -1,4 +1,4 @@
-"""A training that steps with and without the SDK, in turns: what step_time starts.
+"""A training that steps with and without the SDK, in turns: what step_time starts; `dissecting` is one with torch.
 
 While it steps without, its shipper is stopped: so all that shipping costs falls on the steps that are recorded.
 """

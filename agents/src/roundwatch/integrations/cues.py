@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from roundwatch import slots
+from roundwatch.gathering import StepPhase
 from roundwatch.phases import Phase
 from roundwatch.rounds import as_index
 from roundwatch.run import Run
@@ -13,7 +14,7 @@ MAX_TEXT = 200
 
 
 class Cues:
-    """The rounds and phases of one training, all told in one thread.
+    """The rounds and phases of one training, all told in one thread and task.
 
     As with `run.steps`, a round is an optimizer step with the wait for its data, and begins with that wait; it ends
     where the next begins, so that what a framework does in between (evaluation, checkpoints) belongs to the step
@@ -29,6 +30,11 @@ class Cues:
         self._before = 0
         self._data: Phase | None = None
         self._parts: list[tuple[str, Phase]] = []
+
+    @property
+    def untold(self) -> bool:
+        """Whether no round has begun, and no phase is open."""
+        return self._index < 0 and not self._parts and self._data is None
 
     def wait(self, index: int) -> None:
         """The step before is over, and the wait for the data of step `index` begins."""
@@ -67,7 +73,10 @@ class Cues:
     def begin(self, name: str, *, kind: str | None = None, **attrs: Any) -> None:
         """A phase begins within those that are open."""
         self.no_data()
-        self._parts.append((name, self.run.phase(name, kind=kind, **attrs).__enter__()))
+        phase = self.run.phase(name, kind=kind, **attrs)
+        if name == "step":
+            phase = StepPhase.like(phase)  # its end takes along what `watch_ddp` times in it
+        self._parts.append((name, phase.__enter__()))
 
     def end(self, name: str, error: Error = None) -> None:
         """The innermost open phase of that name ends, and what is open in it; nothing where there is none."""
