@@ -133,6 +133,14 @@ def test_floors_that_go_up_and_down_do_not_grow() -> None:
         assert kinds(judge(held((5 * GIB + dice.normal(0, GIB, 10)).tolist()))) == []
 
 
+def test_what_rises_and_falls_in_turns_or_too_slowly_is_no_growth_yet() -> None:
+    wobbling = [3.0, 3.0, 3.0, 5.0, 4.0, 6.0, 5.0, 7.0, 6.0, 8.0]
+
+    assert kinds(judge(held([floor * GIB for floor in wobbling]))) == []
+    assert kinds(judge(held(rising(10, 0.08 * 2 * GB)))) == []
+    assert kinds(judge(held(rising(10, 0.11 * 2 * GB)))) == ["memory_growth"]
+
+
 def test_a_slow_leak_is_found_over_many_rounds() -> None:
     slow = held(rising(60, 0.02 * 2 * GB), peak=9 * GIB)
 

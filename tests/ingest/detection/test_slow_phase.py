@@ -99,6 +99,21 @@ def test_of_a_pair_a_quarter_more_is_not_slow_and_four_times_is() -> None:
     assert named(judge(live(far, far.rounds[-1][0] + 48 + 23.9))) == {("prepare", "rank-1")}
 
 
+def test_of_a_pair_three_times_is_needed_until_the_noise_is_known() -> None:
+    early, later = (scenarios.pair(6.0, 17.0, rounds=rounds) for rounds in (3, 8))
+
+    assert named(judge(live(early, early.rounds[-1][0] + 48 + 16.9))) == set()
+    assert named(judge(live(later, later.rounds[-1][0] + 48 + 16.9))) == {("prepare", "rank-1")}
+
+
+def test_what_blocks_on_others_counts_from_the_end_of_what_it_waited_for() -> None:
+    watched = judge(live(SIXTEEN, SIXTEEN.rounds[-1][1] - 0.5))
+
+    assert {one.name for one in live(SIXTEEN, SIXTEEN.rounds[-1][1] - 0.5).opens} == {"apply"}
+    assert watched.verdicts == ()
+    assert {round(mark.worked_s, 1) for mark in watched.marks} == {12.5}
+
+
 def test_before_half_of_the_peers_have_finished_the_rounds_before_are_the_measure() -> None:
     scenario = scenarios.exchange(
         "all encode slowly", scenarios.crew(8), rounds=6, train=30.0,
