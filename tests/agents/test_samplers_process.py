@@ -4,14 +4,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from roundwatch.samplers import hierarchy, process_samplers
-from roundwatch.samplers.base import Paths
+from roundwatch.samplers import process_samplers
 from roundwatch.samplers.process import ProcessSampler, ProportionalSampler
+from tests.agents import cgroups
 from tests.agents.collector import Collector, until
 from tests.agents.conftest import Site
 from tests.agents.fakes.kernel import MIB, Kernel, values
@@ -84,41 +83,11 @@ def test_a_real_process_tells_its_threads_work_and_memory() -> None:
         child.communicate()
 
 
-class Group:
-    """A cgroup of the test's own with a quota of a fifth of a CPU. Raises OSError where none may be made."""
-
-    def __init__(self) -> None:
-        place = hierarchy.find(Paths(), "self", "cpu")
-        if place is None:
-            raise FileNotFoundError("no cgroup of the cpu controller is visible")
-        self.folder = place.folder / f"roundwatch-test-{os.getpid()}"
-        self.folder.mkdir()
-        try:
-            limit = {"cpu.max": "20000 100000"} if place.unified else {"cpu.cfs_quota_us": "20000"}
-            for name, text in limit.items():
-                with (self.folder / name).open("r+") as file:  # one that is not there must not be made
-                    file.write(text)
-        except OSError:
-            self.folder.rmdir()
-            raise
-
-    def remove(self) -> None:
-        def gone() -> bool:
-            with suppress(OSError):  # a process that was killed is in it for a moment longer
-                self.folder.rmdir()
-            return not self.folder.exists()
-
-        until(gone, "the group is removed")
-
-
 @pytest.fixture
-def group() -> Iterator[Group]:
-    try:
-        group = Group()
-    except OSError as error:
-        pytest.skip(f"no cgroup may be made and limited here: {error}")
-    yield group
-    group.remove()
+def group() -> Iterator[Path]:
+    """A cgroup with a quota of a fifth of a CPU."""
+    with cgroups.group("cpu", cgroups.QUOTA, {}) as folder:
+        yield folder
 
 
 STARVED = """
@@ -139,11 +108,11 @@ with run.round(0), run.phase("encode"):
 
 
 def test_a_quota_below_the_threads_shows_as_throttled_time_during_the_phase(
-    group: Group, site: Site, collector: Collector, tmp_path: Path
+    group: Path, site: Site, collector: Collector, tmp_path: Path
 ) -> None:
     stop = tmp_path / "stop"
     site.shipper()
-    training = site.python(STARVED, str(group.folder), str(stop))
+    training = site.python(STARVED, str(group), str(stop))
 
     def of(metric: str) -> list[dict[str, float]]:
         return [row for row in collector.worker().of("sample") if row["metric"]["name"] == metric]

@@ -9,6 +9,7 @@ from roundwatch.segments import end_of
 from roundwatch.slots import Record
 
 ABORTED = 2
+UNKNOWN = "its process ended without a word"
 
 
 class Life:
@@ -70,17 +71,17 @@ class Life:
         """The phase that is open since the ring's number `start`."""
         return self.open.get(self._starts.get(start, -1))
 
-    def closing(self, at_ns: int, end_state: str = "") -> list[Record]:
+    def closing(self, at_ns: int, end_state: str = "", reason: str = UNKNOWN) -> list[Record]:
         """The records to insert when the writer is gone: aborted ends, innermost first, then the word on its end.
 
-        `end_state` is how it finished, in case that the record of it was lost.
+        `end_state` is how it finished, in case that the record of it was lost; `reason` why it may have not.
         """
         records = [
             begun._replace(sort=slots.END, state=ABORTED, t1=max(0, at_ns - begun.t0))
             for _, begun in sorted(self.open.items(), reverse=True)
         ]
         if not self.finished and not self.gone:
-            gone = {"what": "gone", "data": {"reason": "its process ended without a word"}}
+            gone = {"what": "gone", "data": {"reason": reason}}
             finish = {"what": "finish", "data": {"state": end_state}}
             records.append(lifecycle(at_ns, finish if end_state else gone))
         return records

@@ -11,7 +11,7 @@ from typing import Any
 
 from roundwatch import parts, segments, slots, thinning, wire
 from roundwatch.journal import SEGMENT_BYTES, Journal, Kept
-from roundwatch.life import Life
+from roundwatch.life import UNKNOWN, Life
 from roundwatch.ranges import Ranges
 from roundwatch.segments import Contents, end_of
 from roundwatch.slots import Record
@@ -111,9 +111,9 @@ class Stream:
         self.life.apply(lost)
         self._keep([lost], [])
 
-    def conclude(self, at_ns: int, end_state: str = "") -> None:
-        """Its writer writes no more: ends what is open, and says how it ended where it did not say so itself."""
-        closing = self.life.closing(at_ns, end_state)
+    def conclude(self, at_ns: int, end_state: str = "", reason: str = UNKNOWN) -> None:
+        """Its writer writes no more: ends what is open, and says how it ended, or why it may have without a word."""
+        closing = self.life.closing(at_ns, end_state, reason)
         if closing and self.uncertain:
             # Numbers that the server may have already must not be given again, to other records.
             closing.insert(0, slots.drop(-1, span=UNCERTAIN, count=0, reason="power lost"))

@@ -7,9 +7,11 @@ from typing import Any
 
 from roundwatch import asking, readings
 from roundwatch.asking import Asked
+from roundwatch.killings import Killings
+from roundwatch.life import UNKNOWN
 from roundwatch.reader import RingReader
 from roundwatch.samplers import process_samplers
-from roundwatch.samplers.base import Sampler
+from roundwatch.samplers.base import Paths, Sampler
 from roundwatch.streams import Stream
 from roundwatch.telling import Telling
 
@@ -28,8 +30,10 @@ class Writer:
         self._telling = Telling(reader, stream)
         self._pid = pid = reader.pid()
         self._process = _watched(pid)
+        self._killings: Killings | None = None
         if self._process is not None:
             self.samplers = process_samplers(pid)
+            self._killings = Killings(pid, Paths())
 
     def drain(self, *, refused: bool) -> int:
         """Moves what the ring holds into the stream. Returns how many records that were."""
@@ -45,7 +49,8 @@ class Writer:
         if self._writing:
             self.stream.seen_ns = time.monotonic_ns()
         else:
-            self.stream.conclude(max(self.stream.seen_ns, self.stream.life.last_ns), self.reader.end_state())
+            reason = UNKNOWN if self._killings is None else self._killings.reason()
+            self.stream.conclude(max(self.stream.seen_ns, self.stream.life.last_ns), self.reader.end_state(), reason)
             self._stopped_ns = time.monotonic_ns()
         return len(records)
 
@@ -70,7 +75,7 @@ class Writer:
 
     def ask(self, start: Any) -> None:
         """Begins to take its thread stacks, for the phase that began as `start`; never raises, `answer` tells all."""
-        if self._asked is None and self._process is not None and self.lives():
+        if self._asked is None:
             begun = self.stream.life.open.get(start) if isinstance(start, int) else None
             self._asked = Asked(self.reader.stacks(), self._pid, self._process, start, begun)
 
@@ -91,6 +96,8 @@ class Writer:
         # What is read anew from a ring that stays must get the same numbers again: nothing may follow it.
         if not self.lives() or not (self._writing or self.removable()):
             return
+        if self._killings is not None:
+            self._killings.look()
         for sampler in self.samplers:
             readings.append(self.stream, sampler.read(), time_ns)
         self._free()
