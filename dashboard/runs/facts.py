@@ -23,7 +23,9 @@ _LABELS = {
     "kernel": "kernel",
     "architecture": "architecture",
     "python": "Python",
+    "job_submitted_unix_s": "job submitted",
     "job_start_unix_s": "job started",
+    "job_waited_s": "job waited for its start",
     "wandb": "in W&B",
     "mlflow": "in MLflow",
 }
@@ -90,6 +92,8 @@ def _figure(name: str, number: float) -> str:
         return _bytes(number)
     if name.endswith("_unix_s") and 0 <= number < 1 << 33:
         return f"{dt.datetime.fromtimestamp(number, dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
+    if name == "job_waited_s":
+        return f"{number:.12g}{_NBSP}s"
     return f"{number:g} CPUs" if name == "cpu_quota_cpus" else f"{number:.12g}"
 
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +11,9 @@ from typing import Any
 import pytest
 
 from roundwatch import conditions
+from roundwatch.samplers.base import Paths
+from tests.agents.collector import Collector, until
+from tests.agents.conftest import Site
 from tests.agents.fakes.kernel import Kernel
 
 
@@ -32,8 +37,8 @@ def of(kernel: Kernel, environment: dict[str, str] | None = None, **modules: Any
     return conditions.found(kernel.paths, environment or {}, modules)
 
 
-def of_attempt(environment: dict[str, str] | None = None, **modules: Any) -> dict[str, Any]:
-    return conditions.of_attempt(environment or {}, modules)
+def of_attempt(environment: dict[str, str] | None = None, paths: Paths | None = None, **modules: Any) -> dict[str, Any]:
+    return conditions.of_attempt(environment or {}, modules, paths)
 
 
 def test_hardware_limits_and_driver_are_told_without_asking_any_library(kernel: Kernel) -> None:
@@ -115,4 +120,94 @@ def test_when_slurm_started_the_job_is_kept_but_is_no_condition(kernel: Kernel) 
     started = {"SLURM_JOB_START_TIME": "1764460800"}
     assert of_attempt(started) == {"job_start_unix_s": 1764460800}
     assert of_attempt({"SLURM_JOB_START_TIME": "soon"}) == {}
+    assert of_attempt({"ROUNDWATCH_JOB_SUBMITTED": "-1", "SLURM_JOB_START_TIME": "9" * 40}) == {}
     assert of(kernel, started) == of(kernel)
+
+
+def test_how_long_a_job_waited_is_told_where_its_submission_is_known(kernel: Kernel) -> None:
+    slurm = {"ROUNDWATCH_JOB_SUBMITTED": "1764460000", "SLURM_JOB_START_TIME": "1764460800"}
+    told = {"job_submitted_unix_s": 1764460000, "job_start_unix_s": 1764460800, "job_waited_s": 800}
+    assert of_attempt(slurm) == told
+    assert "job_waited_s" not in of_attempt(slurm | {"ROUNDWATCH_JOB_SUBMITTED": "1764460900"}), "a clock is wrong"
+    pod = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "ROUNDWATCH_JOB_SUBMITTED": "1764460000"}
+    kernel.proc("stat", "cpu  1 2 3 4\nbtime 1764450000\n")
+    kernel.proc("1/stat", f"1 (a) b) S 0 {'0 ' * 17} {10_800 * os.sysconf('SC_CLK_TCK')} 0\n")
+    assert of_attempt(pod, kernel.paths) == told
+    kernel.proc("1/stat", f"1 (init) S 0 {'0 ' * 17} 3 0\n")
+    assert of_attempt(pod, kernel.paths) == {"job_submitted_unix_s": 1764460000}, "the host's first process is no job's"
+
+
+SQUEUE = """#!/bin/sh
+[ "$*" = "--noheader --jobs=4711 --format=%V" ] && [ "$SLURM_TIME_FORMAT" = %s ] && echo " {told}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "changed", "submitted"),
+    [
+        ("1764460000", {}, "1764460000"),
+        ("Unknown", {}, ""),
+        ("1764460000", {"SLURM_PROCID": "1"}, ""),
+        ("1764460000", {"ROUNDWATCH_JOB_SUBMITTED": "1764450000"}, "1764450000"),
+    ],
+)
+def test_roundwatch_run_asks_slurm_once_when_its_job_was_submitted(
+    tmp_path: Path, told: str, changed: dict[str, str], submitted: str
+) -> None:
+    (tmp_path / "squeue").write_text(SQUEUE.format(told=told))
+    (tmp_path / "squeue").chmod(0o755)
+    environment = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "SLURM_JOB_ID": "4711",
+        "ROUNDWATCH_MODE": "disabled",
+    }
+    ask = ["sh", "-c", 'echo "$ROUNDWATCH_JOB_SUBMITTED"']
+    command = [sys.executable, "-m", "roundwatch", "run", "--", *ask]
+    answer = subprocess.run(command, env=environment | changed, capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == submitted
+
+
+SECRET = "hunter2-7f3a"
+SECRETIVE = """
+import sys, types
+import roundwatch
+module = types.SimpleNamespace
+sys.modules["wandb"] = module(run=module(url="https://me:{0}@wandb.example/team/runs/ab12?apiKey={0}#{0}"))
+sys.modules["mlflow"] = module(
+    active_run=lambda: module(info=module(experiment_id="7", run_id="f00")),
+    get_tracking_uri=lambda: "databricks://{0}:{0}@/home/{0}",
+)
+run = roundwatch.init("p", worker="w")
+with run.round(0):
+    pass
+"""
+
+
+def test_nothing_secret_leaves_a_training_that_is_full_of_secrets(
+    site: Site, collector: Collector, tmp_path: Path
+) -> None:
+    """In arguments, environment, paths and other packages' settings; what is kept is looked for as well."""
+    folder = tmp_path / SECRET
+    folder.mkdir()
+    (folder / f"{SECRET}.py").write_text(SECRETIVE.replace("{0}", SECRET))
+    allowed = sorted(conditions.SETTINGS)
+    forms = [f"/home/{SECRET}/x", f"https://u:{SECRET}@host", f"token={SECRET}/", f"a;rm -rf ${SECRET}", f"{SECRET}\n"]
+    site.environment |= {name: forms[number % len(forms)] for number, name in enumerate(allowed)}
+    site.environment |= {
+        f"{name}_{kind}": SECRET for name in ("AWS", "HF", "WANDB", "SLURM") for kind in ("TOKEN", "KEY")
+    }
+    site.environment |= {"OMP_NUM_THREADS": "1"}
+    site.shipper()
+    command = [sys.executable, str(folder / f"{SECRET}.py"), f"--api-key={SECRET}", SECRET]
+    subprocess.run(command, env=site.environment, cwd=folder, check=True, timeout=30)
+    begun = collector.worker
+    until(lambda: "finish" in begun().turns(), "the end has arrived")
+    with collector.lock:
+        sent = json.dumps(collector.requests)
+    assert SECRET not in sent
+    kept = [path for path in site.folder.rglob("*") if path.is_file()]
+    assert not [path for path in kept if SECRET.encode() in path.read_bytes()]
+    [lifecycle] = [row for row in begun().of("lifecycle") if row["what"] == "begin"]
+    assert lifecycle["data"]["attempt"] == {"wandb": "https://wandb.example/team/runs/ab12", "mlflow": "f00"}
+    assert lifecycle["data"]["conditions"]["environment"] == {"OMP_NUM_THREADS": "1"}

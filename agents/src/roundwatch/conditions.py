@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from roundwatch import wire
+from roundwatch import job_times, wire
 from roundwatch.samplers import topology
 from roundwatch.samplers.base import Paths, fields
 from roundwatch.samplers.cgroup import LIMIT, QUOTA, CgroupSampler
@@ -67,12 +67,18 @@ def found(
     return _all(parts)
 
 
-def of_attempt(environment: Mapping[str, str] = os.environ, modules: Mapping[str, Any] = sys.modules) -> Facts:
-    """What is so of this attempt alone and decides nothing: when its job started, where else its run is recorded.
+def of_attempt(
+    environment: Mapping[str, str] = os.environ,
+    modules: Mapping[str, Any] = sys.modules,
+    paths: Paths | None = None,
+) -> Facts:
+    """What is so of this attempt alone and decides nothing: when its job was submitted and when it started, where else
+    its run is recorded.
 
     Never raises: what fails is left out.
     """
-    return _all((lambda: _job(environment), lambda: _tracked(modules)))
+    where = paths or Paths()
+    return _all((lambda: job_times.found(environment, where), lambda: _tracked(modules)))
 
 
 def _all(parts: Iterable[Callable[[], Facts]]) -> Facts:
@@ -117,9 +123,17 @@ def _devices(paths: Paths) -> Facts:
     version = re.search(r"\b\d+\.\d+(?:\.\d+)?\b", driver.read_text()) if driver.exists() else None
     return {
         "devices": wire.cleaned(", ".join(f"{count} x {model}" for model, count in sorted(models.items()))),
-        "driver": version and version[0],
+        "driver": version[0] if version else _amd_driver(paths),
         "topology": topology.table(paths),
     }
+
+
+def _amd_driver(paths: Paths) -> str | None:
+    """The version of AMD's own driver; the kernel's has none."""
+    try:
+        return wire.cleaned((paths.sys / "module" / "amdgpu" / "version").read_text().strip())
+    except OSError:
+        return None
 
 
 def _versions(modules: Mapping[str, Any]) -> Facts:
@@ -143,12 +157,6 @@ def _backends(modules: Mapping[str, Any]) -> Facts:
 def _settings(environment: Mapping[str, str]) -> Facts:
     named = {name: environment[name] for name in sorted(SETTINGS & environment.keys())}
     return {"environment": {name: wire.cleaned(value) for name, value in named.items() if PLAIN.fullmatch(value)}}
-
-
-def _job(environment: Mapping[str, str]) -> Facts:
-    """When Slurm started the job, in Unix seconds; it does not tell a job when it was submitted."""
-    start = environment.get("SLURM_JOB_START_TIME", "")
-    return {"job_start_unix_s": int(start)} if start.isascii() and start.isdigit() and len(start) < 12 else {}
 
 
 def _tracked(modules: Mapping[str, Any]) -> Facts:

@@ -10,12 +10,28 @@ import time
 from collections.abc import Sequence
 from types import FrameType
 
-from roundwatch import inventory, launch, locks, shipper
+from roundwatch import inventory, job_times, launch, locks, shipper
 from roundwatch.cli import checks, options
 
 NOT_FOUND, NOT_RUNNABLE = 127, 126
 BEGIN_S, DRAIN_S = 5.0, 10.0
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+TEACHES = """
+    All processes of the command are one run, also where nothing else gives them an id; each needs a worker or rank of
+    its own, which torchrun and Slurm give. When the command has ended, what it recorded is shipped for 10 s at most;
+    what is left waits in the spool folder, and a line says so. In a Slurm job it asks once when the job was submitted.
+
+    examples:
+      roundwatch run -- python train.py
+      roundwatch run --site rack-3 -- torchrun --nproc-per-node 8 train.py
+      roundwatch run --mode offline --spool /local/spool -- python train.py   (then: roundwatch sync /local/spool)
+
+    exit codes:
+      the command's own; 128 + n where signal n ended it
+      126, 127  the command cannot be run; there is no such command
+      2         a wrong option, or no command (a command may also exit with 2)
+"""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -37,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = options.parser("run", __doc__ or "")
+    parser = options.parser("run", __doc__ or "", TEACHES)
     options.add_destination(parser)
     parser.add_argument("--run-id", metavar="ID", help="the run's id (default: the launcher's, else a new one)")
     parser.add_argument("--worker", metavar="NAME", help="this worker's name, for a command of a single process")
@@ -53,6 +69,8 @@ def _set_identity(given: argparse.Namespace) -> None:
         value = getattr(given, name)
         if value is not None:
             os.environ[f"ROUNDWATCH_{name.upper()}"] = value
+    if job_times.SUBMITTED not in os.environ and (submitted := job_times.ask_slurm(os.environ)):
+        os.environ[job_times.SUBMITTED] = submitted
     os.environ.setdefault("ROUNDWATCH_LAUNCH_ID", f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}")
 
 
