@@ -1,6 +1,8 @@
 """The command `roundwatch`: finds the command that is asked for and loads only that."""
 
 import importlib
+import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -32,7 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(command.main(given[1:]))
     except KeyboardInterrupt:
-        return 130
+        return 128 + signal.SIGINT
+    except BrokenPipeError:  # who read it has read enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would write the rest at its end
+        return 128 + signal.SIGPIPE
 
 
 def _help() -> str:
@@ -43,6 +48,7 @@ def _help() -> str:
             "",
             *lines,
             "",
-            "ROUNDWATCH_URL and ROUNDWATCH_TOKEN say where to ship to; `roundwatch COMMAND --help` tells more.",
+            "ROUNDWATCH_URL and ROUNDWATCH_TOKEN say where to ship to. `roundwatch COMMAND --help` tells more, with",
+            "examples and exit codes: 2 always is a command line, or settings, that make no sense.",
         ]
     )

@@ -1,5 +1,6 @@
 """`roundwatch doctor`: what is collected here, what is not and why, and whether it arrives."""
 
+import os
 import platform
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -18,12 +19,28 @@ SECTIONS: tuple[tuple[str, Callable[[], Iterable[Line]]], ...] = (
     ("Samples", hardware.sample_lines),
     ("Conditions of a run", hardware.condition_lines),
 )
+TEACHES = """
+    Each line begins with a mark: ok; warn, for what is probably not wanted; bad, for what keeps records from being
+    kept or from arriving; and - for what cannot be had here, with the reason. Run it as the training would run,
+    inside the same container and with the same variables: `srun roundwatch doctor`, `torchrun --no-python roundwatch
+    doctor`. It changes nothing, and sends the server an empty request.
+
+    examples:
+      roundwatch doctor
+      roundwatch doctor --url https://rw.example --token-file ~/.roundwatch-token
+      roundwatch doctor | grep -v ' ok '
+
+    exit codes:
+      0  records are kept, and arrive if a server is named; warnings change nothing of that
+      1  something is bad
+      2  a wrong option, or a token file that cannot be read
+"""
 MARKS = {"ok": "32", "warn": "33", "bad": "31", "none": "2"}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Prints what it finds; 1 where something keeps records from being kept or from arriving."""
-    parser = options.parser("doctor", __doc__ or "")
+    parser = options.parser("doctor", __doc__ or "", TEACHES)
     options.add_destination(parser)
     options.apply_destination(parser.parse_args(arguments), parser)
     print(f"roundwatch {version()}, Python {platform.python_version()}, {platform.system()} {platform.release()}")
@@ -38,4 +55,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def _coloured(mark: str) -> str:
     text = f"{mark if mark != 'none' else '-':<5}"
-    return f"\033[{MARKS[mark]}m{text}\033[0m" if sys.stdout.isatty() else text
+    return f"\033[{MARKS[mark]}m{text}\033[0m" if _wants_colour() else text
+
+
+def _wants_colour() -> bool:
+    """Only a person at a terminal does, unless NO_COLOR says otherwise (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

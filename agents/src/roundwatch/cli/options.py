@@ -2,12 +2,18 @@
 
 import argparse
 import os
+import textwrap
 from pathlib import Path
 
 
-def parser(command: str, description: str) -> argparse.ArgumentParser:
-    """The parser of `roundwatch <command>`."""
-    return argparse.ArgumentParser(prog=f"roundwatch {command}", description=description)
+def parser(command: str, description: str, teaches: str = "") -> argparse.ArgumentParser:
+    """The parser of `roundwatch <command>`; `teaches` follows its options: examples, and what its exit codes mean."""
+    return argparse.ArgumentParser(
+        prog=f"roundwatch {command}",
+        description=description,
+        epilog=textwrap.dedent(teaches).strip(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def add_destination(to: argparse.ArgumentParser) -> None:

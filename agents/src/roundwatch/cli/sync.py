@@ -10,11 +10,26 @@ from roundwatch.cli import USAGE_ERROR, options
 from roundwatch.cli.checks import streams
 
 NOT_ALL_SENT = 1
+TEACHES = """
+    What was recorded offline, or for this server and token, is shipped; what was recorded for another is listed, and
+    shipped where --from or --all says so. Nothing is removed before the server has it on disk: it may be interrupted,
+    and run again. A folder that was copied from another host may be shipped from here.
+
+    examples:
+      roundwatch sync                        what waits where trainings of this user record
+      roundwatch sync /local/spool
+      roundwatch sync /local/spool --all     also what was recorded for a token that was replaced
+
+    exit codes:
+      0  nothing is left: the server has it, or has refused it for good, which is counted
+      1  something is left: the server was away, or another shipper is at work
+      2  it could not begin: a wrong option or folder, no server or no token
+"""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Says how much was shipped; 0 when the server has it all, 1 when something is left, 2 if it could not begin."""
-    parser = options.parser("sync", __doc__ or "")
+    parser = options.parser("sync", __doc__ or "", TEACHES)
     parser.add_argument(
         "folder",
         type=Path,
