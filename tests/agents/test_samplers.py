@@ -112,11 +112,12 @@ def network(kernel: Kernel, *, received: int, sent: int, lo: int = 5) -> None:
 
 def test_network_gives_rates_of_the_hardware_that_is_in_use(kernel: Kernel) -> None:
     (kernel.paths.sys / "class/net/eth0/device").mkdir(parents=True)
-    now = iter([10.0, 12.0])
-    sampler = NetworkSampler(kernel.paths, clock=lambda: next(now))
+    now = [10.0]
+    sampler = NetworkSampler(kernel.paths, clock=lambda: now[0])
     network(kernel, received=1000, sent=500)
     assert list(sampler.read()) == []
     assert "needs two readings" in sampler.absent["network_receive_bytes_per_second"]
+    now[0] = 12.0
     network(kernel, received=5000, sent=600, lo=10**9)
     readings = sampler.read()
     assert values(readings) == {
@@ -127,19 +128,21 @@ def test_network_gives_rates_of_the_hardware_that_is_in_use(kernel: Kernel) -> N
 
 
 def test_in_a_container_the_virtual_interfaces_are_all_there_is(kernel: Kernel) -> None:
-    now = iter([1.0, 2.0])
-    sampler = NetworkSampler(kernel.paths, clock=lambda: next(now))
+    now = [1.0]
+    sampler = NetworkSampler(kernel.paths, clock=lambda: now[0])
     network(kernel, received=1000, sent=500)
     sampler.read()
+    now[0] = 2.0
     network(kernel, received=1001, sent=500)
     assert {reading.device for reading in sampler.read()} == {"eth0", "veth1"}
 
 
 def test_a_network_counter_that_was_reset_gives_no_rate(kernel: Kernel) -> None:
-    now = iter([1.0, 2.0])
-    sampler = NetworkSampler(kernel.paths, clock=lambda: next(now))
+    now = [1.0]
+    sampler = NetworkSampler(kernel.paths, clock=lambda: now[0])
     network(kernel, received=1000, sent=500)
     sampler.read()
+    now[0] = 2.0
     network(kernel, received=10, sent=600)
     assert {reading.metric for reading in sampler.read()} == {"network_transmit_bytes_per_second"}
 

@@ -6,6 +6,7 @@ import pytest
 
 from roundwatch.samplers.cgroup import CgroupSampler
 from roundwatch.samplers.cpulist import cpus
+from roundwatch.samplers.groups import Groups
 from tests.agents.fakes.kernel import MIB, Kernel, values
 
 V2 = "/sys/fs/cgroup"
@@ -240,7 +241,16 @@ def test_a_stat_file_without_its_lines_is_absent_with_a_reason(kernel: Kernel) -
     assert "throttled_usec" in sampler.absent["cgroup_cpu_throttled_ratio"]
 
 
-@pytest.mark.parametrize("group", ["/../../etc", "/gone", "/"])
+def test_a_group_beside_that_of_our_container_is_absent_and_not_taken_for_ours(kernel: Kernel) -> None:
+    kernel.proc("77/cgroup", "0::/../another\n")
+    kernel.mounts(f"/ {V2} cgroup2 rw")
+    version_2(kernel, "", limit=str(512 * MIB), cpu="50000 100000")
+    sampler = CgroupSampler(kernel.paths, 77)
+    assert not [reading.metric for reading in sampler.read() if reading.metric.startswith("cgroup")]
+    assert "no cgroup" in sampler.absent["cgroup_cpu_quota_cpus"]
+
+
+@pytest.mark.parametrize("group", ["/gone", "/"])
 def test_a_group_that_cannot_be_seen_falls_back_to_the_mount(kernel: Kernel, group: str) -> None:
     kernel.proc("self/cgroup", f"0::{group}\n")
     kernel.mounts(f"/ {V2} cgroup2 rw")
@@ -253,3 +263,31 @@ def test_cpu_lists_are_read() -> None:
     assert found == [[0], [0, 1, 2, 3], [0, 1, 2, 3, 8], [1, 3, 5, 6], []]
     with pytest.raises(ValueError, match="invalid"):
         cpus("a-b")
+
+
+def test_processes_of_one_group_have_it_read_once_and_told_to_each(kernel: Kernel) -> None:
+    seconds = [10.0]
+    kernel.mounts(f"/ {V2} cgroup2 rw")
+    version_2(kernel, "training", cpu="50000 100000")
+    for pid in ("77", "78"):
+        kernel.proc(f"{pid}/cgroup", "0::/training\n")
+        kernel.process(pid, cpus=f"0-{pid[1]}")
+
+    def clock() -> float:
+        return seconds[0]
+
+    groups = Groups("process", clock)
+    one, other = (CgroupSampler(kernel.paths, pid, "process", clock, groups) for pid in (77, 78))
+    first, again = values(one.read()), values(other.read())
+    assert (first.pop("visible_cpus"), again.pop("visible_cpus")) == (8, 9)
+    assert first == again
+    kernel.sys("fs/cgroup/training/cpu.stat", "usage_usec 5\nnr_periods 120\nnr_throttled 15\nthrottled_usec 1\n")
+    assert "cgroup_cpu_throttled_ratio" not in values(other.read()), "as of a moment ago"
+    seconds[0] += 2
+    assert values(one.read())["cgroup_cpu_throttled_ratio"] == 0.75
+    assert values(other.read())["cgroup_cpu_throttled_ratio"] == 0.75, "not the time since the other's reading"
+    version_2(kernel, "elsewhere", cpu="70000 100000")
+    kernel.proc("78/cgroup", "0::/elsewhere\n")
+    seconds[0] += 2
+    assert values(other.read())["cgroup_cpu_quota_cpus"] == 0.7
+    assert values(one.read())["cgroup_cpu_quota_cpus"] == 0.5

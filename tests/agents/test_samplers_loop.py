@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from roundwatch.samplers import host_samplers, host_threads
 from roundwatch.samplers import loop as loop_module
 from roundwatch.samplers.base import Reading
-from roundwatch.samplers.loop import SamplerLoop, next_delay
+from roundwatch.samplers.loop import SamplerLoop, next_delay, period
+from roundwatch.samplers.rates import Due
 from roundwatch.samplers.steady import TELL_AGAIN_S, Steadied
 from roundwatch.samplers.together import Seldom, Together
 from tests.agents.collector import until
@@ -25,6 +27,13 @@ class Steady:
 
     def read(self) -> list[Reading]:
         return [Reading("steady", "", 1.0)]
+
+
+class Limit(Steady):
+    """Always one reading of what is steady."""
+
+    def read(self) -> list[Reading]:
+        return [Reading("cgroup_memory_limit_bytes", "bytes", 5.0)]
 
 
 class Silent:
@@ -168,14 +177,35 @@ def test_what_is_steady_is_told_when_it_changes_and_again_after_a_while() -> Non
     steadied = Steadied(clock=lambda: now[0])
 
     def told(limit: float) -> list[str]:
-        readings = [Reading("cgroup_memory_limit_bytes", "bytes", limit), Reading("cgroup_cpu_quota_cpus", "cpus", 2.0)]
-        return [reading.metric.split("_")[1] for reading in steadied.new(readings)]
+        used, quota = Reading("cgroup_cpu_usage_cpus", "cpus", 1.0), Reading("cgroup_cpu_quota_cpus", "cpus", limit)
+        return [reading.metric.split("_")[2] for reading in steadied.new([used, quota])]
 
-    assert told(5.0) == ["memory", "cpu"]
-    assert told(5.0) == ["cpu"], "the quota is wanted beside every phase"
-    assert told(6.0) == ["memory", "cpu"]
+    assert told(5.0) == ["usage", "quota"]
+    assert told(5.0) == ["usage"], "what says something of the time since is told always"
+    assert told(6.0) == ["usage", "quota"]
     now[0] = TELL_AGAIN_S
-    assert told(6.0) == ["memory", "cpu"]
+    assert told(6.0) == ["usage", "quota"]
+
+
+def test_what_is_read_seldom_is_read_at_first_and_then_once_a_period() -> None:
+    now = [100.0]
+    due, rate = Due(5.0, lambda: now[0]), Due(5.0, lambda: now[0], twice=True)
+    found = []
+    for second in range(12):
+        now[0] = 100.0 + second + 0.01 * (second % 3)  # readings are late by some of a period, each by another
+        found.append((due(), rate()))
+    assert [second for second, (is_due, _) in enumerate(found) if is_due] == [0, 5, 10]
+    assert [second for second, (_, is_due) in enumerate(found) if is_due] == [0, 1, 6, 11]
+
+
+def test_samplers_of_one_place_share_a_thread_and_what_is_steady_is_left_to_the_loop() -> None:
+    flat, threads = host_samplers(), host_threads()
+    assert len(threads) < len(flat)
+    assert [sampler.name for thread in threads for sampler in thread.samplers] == [one.name for one in flat]
+    together = Together([Steady(), Limit()], steadied=False)
+    assert [len(list(together.read())) for _ in range(2)] == [2, 2]
+    together = Together([Steady(), Limit()])
+    assert [len(list(together.read())) for _ in range(2)] == [2, 1]
 
 
 def test_what_one_of_several_trips_over_does_not_stop_the_others(caplog: pytest.LogCaptureFixture) -> None:
@@ -273,6 +303,14 @@ def test_readings_carry_the_monotonic_time_of_their_reading(loops: Loops) -> Non
 )
 def test_deadlines_lie_on_a_grid(now: float, delay: float) -> None:
     assert next_delay(100.0, now, 2.0) == pytest.approx(delay)
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"), [("", 2.0), ("1", 1.0), ("0", 0.5), ("600", 10.0), ("nan", 2.0), ("often", 2.0)]
+)
+def test_how_often_is_read_may_be_said_within_bounds(said: str, seconds: float) -> None:
+    assert period({"ROUNDWATCH_SAMPLE_S": said}) == seconds
+    assert period({}) == 2.0
 
 
 def test_the_thread_samples_until_it_is_stopped_and_then_is_gone(loops: Loops) -> None:

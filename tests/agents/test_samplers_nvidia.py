@@ -99,8 +99,12 @@ def test_what_a_device_does_not_support_is_asked_once(driver: Driver) -> None:
     driver.seconds += 1
     sampler.read()
     assert driver.library.fake_calls() - first - second == second
-    # Seven devices answer seven questions, the split one and its two instances fewer.
-    assert second == 7 * 7 + 6 + 2 * 5
+    # Seven devices answer five questions, the split one and its two instances fewer; the rest is asked seldom.
+    assert second == 7 * 5 + 4 + 2 * 3
+    driver.seconds += 5
+    before = driver.library.fake_calls()
+    sampler.read()
+    assert driver.library.fake_calls() - before > second
 
 
 def test_a_device_that_fails_in_the_middle_is_absent_for_as_long_and_the_others_go_on(driver: Driver) -> None:
@@ -216,6 +220,16 @@ def test_memory_on_devices_is_told_as_the_process_that_holds_it(driver: Driver, 
     assert {reading.source for reading in mine.read()} == {"process"}
     for other in (99, 7):  # one whose memory the driver does not tell, one that is on no device
         assert ProcessDeviceSampler(other, holdings, Kernel(tmp_path).paths).read() == []
+
+
+def test_two_workers_on_one_device_are_told_what_each_holds_on_it_by_its_uuid(driver: Driver, tmp_path: Path) -> None:
+    driver.library.fake_second_pid(4243)
+    holdings = Holdings(driver.clock)
+    NvidiaProcessSampler(driver.nvml, holdings).read()
+    paths = Kernel(tmp_path).paths
+    first, second = (values(ProcessDeviceSampler(pid, holdings, paths).read()) for pid in (4242, 4243))
+    assert (first[f"{METRIC} {uuid(2)}"], second[f"{METRIC} {uuid(2)}"]) == (20 * GIB, 5 * GIB)
+    assert f"{METRIC} {uuid(0)}" not in second
 
 
 def test_a_process_is_known_by_its_number_in_its_container_too(driver: Driver, tmp_path: Path) -> None:

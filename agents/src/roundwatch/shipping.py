@@ -14,9 +14,9 @@ from roundwatch.courier import Courier
 from roundwatch.folders import Destination
 from roundwatch.post import Post
 from roundwatch.preparing import Preparer
-from roundwatch.samplers import host_samplers
+from roundwatch.samplers import host_threads
 from roundwatch.samplers.base import Reading
-from roundwatch.samplers.loop import SamplerLoop
+from roundwatch.samplers.loop import SamplerLoop, period
 from roundwatch.spool import Spool
 from roundwatch.writers import Writers
 
@@ -57,7 +57,7 @@ class Shipper:
         with self._spool.lock:
             self._writers.take_up()
         host = readings.host_stream(self._spool, self._boot)
-        loop = SamplerLoop(host_samplers(), partial(self._emit, host.id))
+        loop = SamplerLoop(host_threads(), partial(self._emit, host.id), period())
         loop.start()
         sender = threading.Thread(target=self._courier.run, daemon=True) if self._courier else None
         if sender is not None:

@@ -20,11 +20,12 @@ typedef struct { unsigned int field, scope; long long time, latency; unsigned in
 
 static device devices[COUNT], instances[INSTANCES];
 static int present, tick, opened, told, calls;
-static unsigned int training_pid = 4242;
+static unsigned int training_pid = 4242, second_pid;
 
-void fake_reset(int is_present) { present = is_present; tick = opened = told = calls = 0; training_pid = 4242; }
+void fake_reset(int is_present) { present = is_present; tick = opened = told = calls = 0; training_pid = 4242; second_pid = 0; }
 void fake_tick(int now) { tick = now; }
 void fake_pid(unsigned int pid) { training_pid = pid; }
+void fake_second_pid(unsigned int pid) { second_pid = pid; }
 int fake_calls(void) { return calls; }
 
 /* What a question about this device meets before it is answered. */
@@ -122,7 +123,8 @@ int nvmlDeviceGetComputeRunningProcesses_v3(device *d, unsigned int *count, proc
     if (!there) return SUCCESS;
     if (room < there) return INSUFFICIENT_SIZE;
     p[0] = (process){training_pid, 20ULL << 30, 0xFFFFFFFFu, 0xFFFFFFFFu};
-    if (there > 1) p[1] = (process){99, ~0ULL, 0xFFFFFFFFu, 0xFFFFFFFFu};
+    if (there > 1) p[1] = second_pid ? (process){second_pid, 5ULL << 30, 0xFFFFFFFFu, 0xFFFFFFFFu}
+                                     : (process){99, ~0ULL, 0xFFFFFFFFu, 0xFFFFFFFFu};
     return SUCCESS;
 }
 int nvmlEventSetCreate(int **set) { static int events; *set = &events; return opened ? SUCCESS : UNINITIALIZED; }

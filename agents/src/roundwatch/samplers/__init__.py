@@ -9,6 +9,7 @@ from roundwatch.samplers.amd import AmdSampler
 from roundwatch.samplers.base import Paths, Sampler
 from roundwatch.samplers.cgroup import CgroupSampler
 from roundwatch.samplers.disk import DiskSampler
+from roundwatch.samplers.groups import GROUPS
 from roundwatch.samplers.host import HostSampler
 from roundwatch.samplers.infiniband import InfinibandSampler
 from roundwatch.samplers.memory import HostMemorySampler, ProcessMemorySampler
@@ -26,20 +27,35 @@ PROPORTIONAL_S = 30.0
 
 def host_samplers(paths: Paths | None = None) -> list[Sampler]:
     """What is sampled of the host on which this process runs, and of the cgroup that holds this process."""
-    where = paths or Paths()
+    return [sampler for together in _host(paths or Paths()) for sampler in together]
+
+
+def host_threads(paths: Paths | None = None) -> list[Together]:
+    """The same, those that ask one place as one: for each of these a thread is worth what it costs.
+
+    The kernel's own files do not hang; a driver or an exporter may, and then all that ask it.
+    """
+    return [Together(together, steadied=False) for together in _host(paths or Paths())]
+
+
+def _host(where: Paths) -> list[list[Sampler]]:
+    """By the place that is asked: the kernel, NVIDIA's driver, its links (20 ms each on old devices), its exporter,
+    AMD's driver.
+    """
     return [
-        HostSampler(where),
-        HostMemorySampler(where),
-        PressureSampler(where),
-        CgroupSampler(where),
-        DiskSampler(where),
-        NetworkSampler(where),
-        InfinibandSampler(where),
-        NvidiaSampler(NVML),
-        NvidiaLinkSampler(NVML),
-        NvidiaProcessSampler(NVML, HOLDINGS),
-        dcgm.DcgmSampler(dcgm.place(paths=where)),
-        AmdSampler(where),
+        [
+            HostSampler(where),
+            HostMemorySampler(where),
+            PressureSampler(where),
+            CgroupSampler(where),
+            DiskSampler(where),
+            NetworkSampler(where),
+            InfinibandSampler(where),
+        ],
+        [NvidiaSampler(NVML), NvidiaProcessSampler(NVML, HOLDINGS)],
+        [NvidiaLinkSampler(NVML)],
+        [dcgm.DcgmSampler(dcgm.place(paths=where))],
+        [AmdSampler(where)],
     ]
 
 
@@ -54,7 +70,7 @@ def process_samplers(pid: int, paths: Paths | None = None) -> list[Sampler]:
             [
                 ProcessMemorySampler(pid, where),
                 ProcessSampler(pid, where),
-                CgroupSampler(where, pid, source="process"),
+                CgroupSampler(where, pid, source="process", groups=GROUPS),
                 ProcessDeviceSampler(pid, HOLDINGS, where),
                 Seldom(ProportionalSampler(pid, where), PROPORTIONAL_S),
             ]

@@ -1,10 +1,13 @@
 """AMD devices as the kernel's driver shows them in /sys: for hosts without AMD's management library."""
 
+import time
 from pathlib import Path
 
 from roundwatch.samplers.base import Paths, Reading
+from roundwatch.samplers.rates import Clock, Due
 
 AMD = "0x1002"
+LOOK_AGAIN_S = 60.0
 NONE = "no AMD device is to be seen in /sys/class/drm"
 # Our metric, its unit, the file below the device's folder, and what one of its units is of ours.
 FILES = (
@@ -32,16 +35,19 @@ class AmdSysfsSampler:
 
     name = "amd"
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, clock: Clock = time.monotonic) -> None:
         self.absent: dict[str, str] = {}
         self._drm = paths.sys / "class" / "drm"
+        self._due = Due(LOOK_AGAIN_S, clock)
+        self._folders: list[Path] = []
 
     def read(self) -> list[Reading]:
         self.absent = {}
-        folders = devices(self._drm)
-        if not folders:
+        if self._due():
+            self._folders = devices(self._drm)
+        if not self._folders:
             self.absent = {"gpu_utilisation_ratio": NONE}
-        return [reading for folder in folders for reading in self._of(folder)]
+        return [reading for folder in self._folders for reading in self._of(folder)]
 
     def _of(self, folder: Path) -> list[Reading]:
         device = uuid(folder)

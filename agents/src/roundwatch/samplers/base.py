@@ -1,13 +1,15 @@
 """What every sampler is and gives: readings, and the reasons for those it cannot give."""
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+CHUNK = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """One value of one metric now. `unit` is the Prometheus base unit that ends the metric's name, or "" for
     a count.
 
@@ -42,6 +44,21 @@ class Paths:
 
     proc: Path = Path("/proc")
     sys: Path = Path("/sys")
+
+
+def contents(file: Path) -> str:
+    """What a file of the kernel says: as `read_text`, at a quarter of its time. Raises OSError."""
+    fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        parts = [os.read(fd, CHUNK)]
+        while parts[-1]:
+            parts.append(os.read(fd, CHUNK))
+    except OSError as error:
+        error.filename = os.fspath(file)  # where it can be opened and not read, nothing says which it was
+        raise
+    finally:
+        os.close(fd)
+    return b"".join(parts).decode(errors="replace")
 
 
 def reason(error: Exception) -> str:

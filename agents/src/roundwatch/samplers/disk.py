@@ -2,7 +2,7 @@
 
 import time
 
-from roundwatch.samplers.base import Paths, Reading, reason
+from roundwatch.samplers.base import Paths, Reading, contents, reason
 from roundwatch.samplers.rates import Clock, Rates
 
 SECTOR = 512  # the kernel counts in these, whatever the disk's own are
@@ -23,7 +23,7 @@ class DiskSampler:
 
     def read(self) -> list[Reading]:
         try:
-            lines = [line.split() for line in self._diskstats.read_text().splitlines()]
+            lines = [line.split() for line in contents(self._diskstats).splitlines()]
         except OSError as error:
             self.absent = dict.fromkeys(METRICS, reason(error))
             return []

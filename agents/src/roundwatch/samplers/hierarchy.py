@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from roundwatch.samplers.base import Paths, fields
+from roundwatch.samplers.base import Paths, contents, fields
 
 # Version 1 says "no limit" with the largest number of whole pages; no machine has an exbibyte.
 UNLIMITED = 1 << 60
@@ -38,7 +38,7 @@ def _mounts(paths: Paths, controller: str) -> tuple[tuple[str, Path] | None, tup
     Each the group that is mounted, and where; None if not mounted.
     """
     old = new = None
-    for line in (paths.proc / "self" / "mountinfo").read_text().splitlines():
+    for line in contents(paths.proc / "self" / "mountinfo").splitlines():
         words = line.split()
         kind, _, options = words[words.index("-") + 1 :]
         if not kind.startswith("cgroup"):
@@ -54,7 +54,7 @@ def _mounts(paths: Paths, controller: str) -> tuple[tuple[str, Path] | None, tup
 def _groups(paths: Paths, pid: int | str, controller: str) -> tuple[str | None, str | None]:
     """The process's (version 1 with this controller, version 2) group, as the kernel names them."""
     old = new = None
-    for line in (paths.proc / str(pid) / "cgroup").read_text().splitlines():
+    for line in contents(paths.proc / str(pid) / "cgroup").splitlines():
         number, controllers, group = line.split(":", 2)
         if number == "0" and not controllers:
             new = group
@@ -64,13 +64,16 @@ def _groups(paths: Paths, pid: int | str, controller: str) -> tuple[str | None, 
 
 
 def _place(group: str | None, mount: tuple[str, Path] | None, *, unified: bool) -> Place | None:
-    """The group's folder; a container that sees only its own group has that at the mount itself."""
-    if group is None or mount is None:
+    """The group's folder; a container that sees only its own group has that at the mount itself.
+
+    None for a group beside or above that of this process's container: what is at the mount is another's.
+    """
+    if group is None or mount is None or ".." in Path(group).parts:
         return None
     root, top = mount
     within = group.removeprefix(root.rstrip("/")).strip("/") if group.startswith(root) else ""
     folder = top / within
-    if ".." in folder.parts or not folder.is_dir():
+    if not folder.is_dir():
         folder = top
     return Place(folder, top, unified)
 
@@ -93,7 +96,7 @@ def _number(file: Path) -> int | None:
     None for "max", or where there is no such file (as in the topmost group).
     """
     try:
-        text = file.read_text().split()[0]
+        text = contents(file).split()[0]
         return int(text) if text != "max" else None
     except (OSError, ValueError, IndexError):
         return None
@@ -110,21 +113,24 @@ class MemoryGroup:
         limit = _number(self.place.folder / ("memory.max" if self.place.unified else "memory.limit_in_bytes"))
         return None if limit is None or limit >= UNLIMITED else limit
 
-    def use(self) -> tuple[int, int, int | None, int]:
-        """(anonymous, shared, page cache if it is told, all charged) bytes; the cache holds shared memory as well.
+    def use(self) -> tuple[int, int, int | None]:
+        """(anonymous, shared, page cache if it is told) bytes; the cache holds shared memory as well.
 
-        Raises OSError, ValueError and KeyError.
+        Raises OSError and KeyError.
         """
-        unified, folder = self.place.unified, self.place.folder
-        stat = fields((folder / "memory.stat").read_text())
-        current = int((folder / ("memory.current" if unified else "memory.usage_in_bytes")).read_text())
-        names = ("anon", "shmem", "file") if unified else ("total_rss", "total_shmem", "total_cache")
-        return stat[names[0]], stat[names[1]], stat.get(names[2]), current
+        stat = fields(contents(self.place.folder / "memory.stat"))
+        names = ("anon", "shmem", "file") if self.place.unified else ("total_rss", "total_shmem", "total_cache")
+        return stat[names[0]], stat[names[1]], stat.get(names[2])
+
+    def current(self) -> int:
+        """All bytes that are charged. Raises OSError and ValueError."""
+        name = "memory.current" if self.place.unified else "memory.usage_in_bytes"
+        return int(contents(self.place.folder / name))
 
     def kills(self) -> int:
         """How many processes were killed for want of memory, ever. Raises OSError and KeyError."""
         name = "memory.events" if self.place.unified else "memory.oom_control"
-        return fields((self.place.folder / name).read_text())["oom_kill"]
+        return fields(contents(self.place.folder / name))["oom_kill"]
 
     def refusals(self) -> int:
         """How often the limit was hit and nothing could be freed (version 2), or was hit at all (1).
@@ -132,8 +138,8 @@ class MemoryGroup:
         Raises OSError, ValueError and KeyError.
         """
         if self.place.unified:
-            return fields((self.place.folder / "memory.events").read_text())["oom"]
-        return int((self.place.folder / "memory.failcnt").read_text())
+            return fields(contents(self.place.folder / "memory.events"))["oom"]
+        return int(contents(self.place.folder / "memory.failcnt"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,14 +155,14 @@ class CpuGroup:
             quota, period = _number(folder / "cpu.cfs_quota_us"), _number(folder / "cpu.cfs_period_us")
             return quota / period if quota and period and quota > 0 else None
         try:
-            quota_text, period_text = (folder / "cpu.max").read_text().split()
+            quota_text, period_text = contents(folder / "cpu.max").split()
         except (OSError, ValueError):
             return None
         return None if quota_text == "max" else int(quota_text) / int(period_text)
 
     def throttled(self) -> tuple[int, int, int]:
         """(periods, throttled periods, nanoseconds throttled), ever. Raises OSError and KeyError."""
-        stat = fields((self.place.folder / "cpu.stat").read_text())
+        stat = fields(contents(self.place.folder / "cpu.stat"))
         time_ns = stat["throttled_usec"] * 1000 if self.place.unified else stat["throttled_time"]
         return stat["nr_periods"], stat["nr_throttled"], time_ns
 
@@ -167,8 +173,8 @@ def used_s(place: Place) -> float:
     Raises OSError, ValueError and KeyError.
     """
     if place.unified:
-        return fields((place.folder / "cpu.stat").read_text())["usage_usec"] / 1e6
-    return int((place.folder / "cpuacct.usage").read_text()) / 1e9
+        return fields(contents(place.folder / "cpu.stat"))["usage_usec"] / 1e6
+    return int(contents(place.folder / "cpuacct.usage")) / 1e9
 
 
 def cpuset(paths: Paths, pid: int | str) -> str | None:
@@ -178,7 +184,7 @@ def cpuset(paths: Paths, pid: int | str) -> str | None:
         return None
     for name in ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"):
         try:
-            text = (place.folder / name).read_text().strip()
+            text = contents(place.folder / name).strip()
         except OSError:
             continue
         if text:

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterable
 
-from roundwatch.samplers.base import Paths, Reading, reason
+from roundwatch.samplers.base import Paths, Reading, contents, reason
 from roundwatch.samplers.cpulist import cpus
 
 # Positions in a "cpu" line of /proc/stat; guest time is already counted in user time.
@@ -47,7 +47,7 @@ class HostSampler:
 
     def _utilisation(self) -> list[Reading]:
         try:
-            now = cpu_times(self._stat.read_text())
+            now = cpu_times(contents(self._stat))
             all_now = now[""]
         except (OSError, ValueError, IndexError, KeyError) as error:
             self.absent = dict.fromkeys((UTILISATION, BUSIEST, COUNT), reason(error))
@@ -86,7 +86,7 @@ class HostSampler:
 
     def _load(self) -> list[Reading]:
         try:
-            return [Reading("host_load1", "", float(self._loadavg.read_text().split()[0]))]
+            return [Reading("host_load1", "", float(contents(self._loadavg).split()[0]))]
         except (OSError, ValueError, IndexError) as error:
             self.absent["host_load1"] = reason(error)
             return []

@@ -1,9 +1,11 @@
 """Reads samplers again and again on a monotonic deadline that does not drift."""
 
 import logging
+import math
+import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from roundwatch.samplers.base import Reading, Sampler
 from roundwatch.samplers.hand import Answer, Hand
@@ -11,6 +13,7 @@ from roundwatch.samplers.steady import Steadied
 
 logger = logging.getLogger("roundwatch")
 Emit = Callable[[list[Reading], int], None]
+PERIOD_S, SHORTEST_S, LONGEST_S = 2.0, 0.5, 10.0
 PATIENCE_S = 0.25
 STUCK_S = 10.0
 
@@ -27,7 +30,7 @@ class SamplerLoop:
     """
 
     def __init__(
-        self, samplers: Iterable[Sampler], emit: Emit, period_s: float = 2.0, patience_s: float = PATIENCE_S
+        self, samplers: Iterable[Sampler], emit: Emit, period_s: float = PERIOD_S, patience_s: float = PATIENCE_S
     ) -> None:
         self._hands = [Hand(sampler) for sampler in samplers]
         self._emit, self._steadied = emit, Steadied()
@@ -60,9 +63,8 @@ class SamplerLoop:
         deadline = time.monotonic() + self._patience_s
         readings: list[Reading] = []
         for hand, before in zip(self._hands, late, strict=True):
-            answers = (before, hand.answer(deadline))
-            told = [reading for answer in answers for reading in self._understood(hand, answer)]
-            readings += {(reading.metric, reading.device, reading.source): reading for reading in told}.values()
+            told = self._understood(hand, before), self._understood(hand, hand.answer(deadline))
+            readings += _newest(*told) if told[0] else told[1]
         if readings := self._steadied.new(readings):
             self._hand_over(readings, time_ns)
 
@@ -89,6 +91,20 @@ class SamplerLoop:
         began = time.monotonic()
         while not self._stopped.wait(next_delay(began, time.monotonic(), self._period_s)):
             self.tick()
+
+
+def _newest(before: list[Reading], now: list[Reading]) -> list[Reading]:
+    """Both, each metric once."""
+    return list({(reading.metric, reading.device, reading.source): reading for reading in (*before, *now)}.values())
+
+
+def period(environment: Mapping[str, str] = os.environ) -> float:
+    """Seconds between two readings: what ROUNDWATCH_SAMPLE_S says within half a second and ten, else two."""
+    try:
+        asked = float(environment.get("ROUNDWATCH_SAMPLE_S") or PERIOD_S)
+    except ValueError:
+        return PERIOD_S
+    return min(max(asked, SHORTEST_S), LONGEST_S) if math.isfinite(asked) else PERIOD_S
 
 
 def next_delay(began: float, now: float, period_s: float) -> float:

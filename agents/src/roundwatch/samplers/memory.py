@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from roundwatch.samplers.base import Paths, Reading, fields, reason
+from roundwatch.samplers.base import Paths, Reading, contents, fields, reason
 
 PROCESS_METRICS = ("process_memory_bytes", "process_memory_shared_bytes")
 HOST_METRICS = {
@@ -24,20 +24,23 @@ def process_memory() -> list[Reading]:
 def of_process(pid: int | str, paths: Paths | None = None) -> list[Reading]:
     """A process's memory now; nothing where it is gone or not ours to read. Never raises."""
     try:
-        text = Path(paths.proc if paths else "/proc", str(pid), "status").read_text(errors="replace")
+        text = contents(Path(paths.proc if paths else "/proc", str(pid), "status"))
     except OSError:
         return []
-    return _process_readings(fields(text))
-
-
-def _process_readings(status: dict[str, int]) -> list[Reading]:
-    anonymous, shared = status.get("RssAnon"), status.get("RssShmem")
+    anonymous, shared = (_line(text, name) for name in ("RssAnon", "RssShmem"))
     if anonymous is None or shared is None:
         return []
     return [
         Reading(PROCESS_METRICS[0], "bytes", anonymous + shared, source="process"),
         Reading(PROCESS_METRICS[1], "bytes", shared, source="process"),
     ]
+
+
+def _line(text: str, name: str) -> int | None:
+    """The bytes of one line "name: value kB"; as `fields`, without the sixty lines that nobody asked for."""
+    _, found, rest = text.partition(f"\n{name}:")
+    value, unit, _ = rest.partition(" kB")
+    return int(value) * 1024 if found and unit and value.strip().isdigit() else None
 
 
 class ProcessMemorySampler:
@@ -68,7 +71,7 @@ class HostMemorySampler:
     def read(self) -> list[Reading]:
         self.absent = {}
         try:
-            known = fields(self._meminfo.read_text())
+            known = fields(contents(self._meminfo))
         except OSError as error:
             self.absent = dict.fromkeys(HOST_METRICS, reason(error))
             return []

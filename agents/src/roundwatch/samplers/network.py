@@ -7,11 +7,13 @@ container the virtual one is all there is), and interfaces that never carried a 
 import time
 from collections.abc import Callable
 
-from roundwatch.samplers.base import Paths, Reading, reason
+from roundwatch.samplers.base import Paths, Reading, contents, reason
+from roundwatch.samplers.rates import Due
 
 RECEIVE, TRANSMIT = "network_receive_bytes_per_second", "network_transmit_bytes_per_second"
 SPEED = "network_speed_bytes_per_second"
 MEGABIT = 1e6 / 8
+SPEED_S = 10.0
 RECEIVED, SENT = 0, 8  # positions of the byte counters in a line of /proc/net/dev
 Counters = dict[str, tuple[int, int]]
 
@@ -36,23 +38,25 @@ class NetworkSampler:
         self.absent: dict[str, str] = {}
         self._dev = paths.proc / "self" / "net" / "dev"
         self._interfaces = paths.sys / "class" / "net"
-        self._clock = clock
+        self._clock, self._speed_due = clock, Due(SPEED_S, clock, twice=True)
         self._before: tuple[float, Counters] = (0.0, {})
 
     def read(self) -> list[Reading]:
         try:
-            now, counted = self._clock(), counters(self._dev.read_text())
+            now, counted = self._clock(), counters(contents(self._dev))
         except OSError as error:
             self.absent = dict.fromkeys((RECEIVE, TRANSMIT), reason(error))
             return []
         (before, old), self._before = self._before, (now, counted)
-        readings = []
-        for name in self._chosen(counted):
+        readings, chosen = [], self._chosen(counted)
+        for name in chosen:
             if name in old and now > before:
                 readings += self._rates(name, counted[name], old[name], now - before)
         why = "needs two readings of an interface in use"
         self.absent = {} if readings else dict.fromkeys((RECEIVE, TRANSMIT), why)
-        return [*readings, *(speed for name in self._chosen(counted) for speed in self._speed(name))]
+        if self._speed_due():  # it takes the kernel a lock that others wait for
+            readings += [speed for name in chosen for speed in self._speed(name)]
+        return readings
 
     def _speed(self, name: str) -> list[Reading]:
         """The link's speed; virtual interfaces have none, and one without a link says -1."""

@@ -1,6 +1,6 @@
 """What NVIDIA devices are doing: utilisation, memory, power, heat, clocks and what holds them down, errors.
 
-"Not supported", as MIG and vGPU answer much, is absent. What seldom changes is read every ten seconds.
+"Not supported", as MIG and vGPU answer much, is absent. What changes slowly or seldom is read every four seconds.
 """
 
 import time
@@ -11,9 +11,8 @@ from typing import Any
 
 from roundwatch.samplers.base import Reading
 from roundwatch.samplers.nvidia import Device, Nvml
-from roundwatch.samplers.rates import Clock
+from roundwatch.samplers.rates import Clock, Due
 
-SELDOM_S = 10.0
 # (metric, unit) of each number that the question answers.
 Question = tuple[tuple[tuple[str, str], ...], Callable[[Any, Any], Iterable[float]]]
 
@@ -59,9 +58,7 @@ OFTEN: tuple[Question, ...] = (
     ((("gpu_utilisation_ratio", "ratio"), ("gpu_memory_busy_ratio", "ratio")), _utilisation),
     ((("gpu_memory_used_bytes", "bytes"), ("gpu_memory_total_bytes", "bytes")), _memory),
     _one("gpu_power_watts", "watts", lambda nv, h: nv.nvmlDeviceGetPowerUsage(h) / 1e3),
-    _one("gpu_temperature_celsius", "celsius", _temperature),
     _one("gpu_sm_clock_hertz", "hertz", lambda nv, h: nv.nvmlDeviceGetClockInfo(h, nv.NVML_CLOCK_SM) * 1e6),
-    _one("gpu_memory_clock_hertz", "hertz", lambda nv, h: nv.nvmlDeviceGetClockInfo(h, nv.NVML_CLOCK_MEM) * 1e6),
     (
         (
             ("gpu_clocks_event_reasons", ""),
@@ -73,6 +70,8 @@ OFTEN: tuple[Question, ...] = (
     ),
 )
 SELDOM: tuple[Question, ...] = (
+    _one("gpu_temperature_celsius", "celsius", _temperature),
+    _one("gpu_memory_clock_hertz", "hertz", lambda nv, h: nv.nvmlDeviceGetClockInfo(h, nv.NVML_CLOCK_MEM) * 1e6),
     _one("gpu_power_limit_watts", "watts", lambda nv, h: nv.nvmlDeviceGetEnforcedPowerLimit(h) / 1e3),
     _one("gpu_sm_clock_max_hertz", "hertz", lambda nv, h: nv.nvmlDeviceGetMaxClockInfo(h, nv.NVML_CLOCK_SM) * 1e6),
     _one("gpu_ecc_corrected_errors_total", "", _errors("NVML_MEMORY_ERROR_TYPE_CORRECTED")),
@@ -87,8 +86,7 @@ class NvidiaSampler:
     name = "nvidia"
 
     def __init__(self, nvml: Nvml, clock: Clock = time.monotonic) -> None:
-        self._nvml, self._clock = nvml, clock
-        self._seldom_at = float("-inf")
+        self._nvml, self._seldom = nvml, Due(clock=clock)
         self._faults = Faults(nvml)
 
     @property
@@ -104,10 +102,7 @@ class NvidiaSampler:
         }
 
     def read(self) -> list[Reading]:
-        questions, now = OFTEN, self._clock()
-        if now >= self._seldom_at:
-            self._seldom_at = now + SELDOM_S
-            questions += SELDOM
+        questions = OFTEN + SELDOM if self._seldom() else OFTEN
         devices = self._nvml.devices()
         readings = [reading for device in devices for reading in self._of(device, questions)]
         return [*readings, *self._faults.read(devices)]
@@ -133,6 +128,7 @@ class Faults:
         self._nvml = nvml
         self._events: Any = None
         self._listening: dict[Device, deque[int]] = {}
+        self._by_handle: dict[int, deque[int]] = {}  # as the library's own handles name the device
 
     def read(self, devices: list[Device]) -> list[Reading]:
         for device in devices:
@@ -152,19 +148,18 @@ class Faults:
             self._events = device.ask(XID, lambda _: nv.nvmlEventSetCreate())
         if self._events is None:
             return
-        self._listening[device] = deque()
+        self._listening[device] = self._by_handle[_address(device.handle)] = deque()
         device.ask(XID, lambda h: nv.nvmlDeviceRegisterEvents(h, nv.nvmlEventTypeXidCriticalError, self._events))
 
     def _take(self) -> None:
-        """Everything that has been told since, as the library's own handles name the device."""
+        """Everything that has been told since."""
         nv = self._nvml.api
-        by_handle = {_address(device.handle): codes for device, codes in self._listening.items()}
         for _ in range(64):
             try:
                 event = nv.nvmlEventSetWait_v2(self._events, 0)
             except nv.NVMLError:  # a timeout: nothing more
                 return
-            codes = by_handle.get(_address(event.device))
+            codes = self._by_handle.get(_address(event.device))
             if codes is not None and event.eventType == nv.nvmlEventTypeXidCriticalError:
                 codes.append(int(event.eventData))
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from roundwatch.samplers.base import Reading
 from roundwatch.samplers.nvidia import Device, Nvml
-from roundwatch.samplers.rates import Clock, Rates
+from roundwatch.samplers.rates import Clock, Due, Rates
 
-SELDOM_S = 10.0
+STATE_S = 10.0
 BUSY_STATE = 2  # P0 to P2: above, an idle device lowers its link to save power, which is no fault
 ALL_LINKS = 0xFFFFFFFF
 KIB = 1024
@@ -23,14 +23,13 @@ METRICS = {*PCIE, *NVLINK, GENERATION, WIDTH, PCIE_DOWN, LINKS, LINKS_DOWN, REPL
 
 
 class NvidiaLinkSampler:
-    """Traffic with each reading, the state of the links every ten seconds."""
+    """Traffic over four seconds, the state of the links every ten."""
 
     name = "nvidia links"
 
     def __init__(self, nvml: Nvml, clock: Clock = time.monotonic) -> None:
-        self._nvml, self._clock = nvml, clock
-        self._rates = Rates(clock)
-        self._seldom_at = float("-inf")
+        self._nvml, self._rates = nvml, Rates(clock)
+        self._due, self._state_due = Due(clock=clock, twice=True), Due(STATE_S, clock)
 
     @property
     def absent(self) -> Mapping[str, str]:
@@ -45,14 +44,14 @@ class NvidiaLinkSampler:
         }
 
     def read(self) -> list[Reading]:
-        seldom, now = False, self._clock()
-        if now >= self._seldom_at:
-            self._seldom_at, seldom = now + SELDOM_S, True
-        readings = []
+        readings: list[Reading] = []
+        if not self._due():
+            return readings
+        state = self._state_due()
         for device in self._nvml.devices():
             if not device.instance:  # the instances of one device share its links
                 readings += [*self._pcie_traffic(device), *self._nvlink_traffic(device)]
-                readings += [*self._pcie(device), *self._nvlink(device)] if seldom else []
+                readings += [*self._pcie(device), *self._nvlink(device)] if state else []
         return readings
 
     def _pcie_traffic(self, device: Device) -> list[Reading]:

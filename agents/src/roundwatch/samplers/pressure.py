@@ -1,10 +1,13 @@
-"""Pressure stall information: the share of the time in which tasks waited for CPU, memory or disks."""
+"""Pressure stall information: the share of the time in which tasks waited for CPU, memory or disks.
+
+That of memory and disks is read every four seconds: it is nothing most of the time, or lasts.
+"""
 
 import time
 from pathlib import Path
 
-from roundwatch.samplers.base import Paths, Reading, reason
-from roundwatch.samplers.rates import Clock, Rates
+from roundwatch.samplers.base import Paths, Reading, contents, reason
+from roundwatch.samplers.rates import Clock, Due, Rates
 
 MICROSECONDS = 1e6
 # "some": at least one task waited; "full": all of them did, so that nothing was done at all.
@@ -17,14 +20,16 @@ class Pressure:
 
     def __init__(self, prefix: str, clock: Clock = time.monotonic, source: str = "host") -> None:
         self._prefix, self._source = prefix, source
-        self._rates = Rates(clock)
+        self._rates, self._due = Rates(clock), Due(clock=clock, twice=True)
 
     def read(self, files: dict[str, Path], absent: dict[str, str]) -> list[Reading]:
         """The shares by `files`, one for each resource; why there is none goes into `absent`."""
-        readings = []
+        readings, due = [], self._due()
         for resource, file in files.items():
+            if resource != "cpu" and not due:
+                continue
             try:
-                totals = stalls(file.read_text())
+                totals = stalls(contents(file))
             except (OSError, ValueError) as error:
                 absent[self._metric(resource, "some")] = reason(error)
                 continue

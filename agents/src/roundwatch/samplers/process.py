@@ -3,8 +3,8 @@
 import os
 import time
 
-from roundwatch.samplers.base import Paths, Reading, fields, reason
-from roundwatch.samplers.rates import Clock, Rates
+from roundwatch.samplers.base import Paths, Reading, contents, fields, reason
+from roundwatch.samplers.rates import Clock, Due, Rates
 
 # Positions in /proc/<pid>/stat behind the name, which may hold blanks and brackets.
 MINOR, MAJOR, USER, SYSTEM, THREADS = 7, 9, 11, 12, 17
@@ -21,33 +21,35 @@ class ProcessSampler:
     def __init__(self, pid: int, paths: Paths, clock: Clock = time.monotonic) -> None:
         self.absent: dict[str, str] = {}
         self._folder = paths.proc / str(pid)
-        self._rates, self._clock = Rates(clock), clock
-        self._peak_at = float("-inf")
+        self._rates = Rates(clock)
+        self._faults_due, self._peak_due = Due(clock=clock, twice=True), Due(PEAK_EVERY_S, clock)
         self._tick = os.sysconf("SC_CLK_TCK")
 
     def read(self) -> list[Reading]:
         self.absent = {}
         try:
-            words = (self._folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            words = contents(self._folder / "stat").rpartition(")")[2].split()
             threads, minor, major = int(words[THREADS]), int(words[MINOR]), int(words[MAJOR])
             seconds = (int(words[USER]) + int(words[SYSTEM])) / self._tick
         except (OSError, ValueError, IndexError) as error:
             self.absent = dict.fromkeys((RUNNING, CPU, *FAULTS, PEAK), reason(error))
             return []
         readings = [Reading(RUNNING, "", float(threads), source="process")]
-        for metric, unit, count in ((CPU, "cpus", seconds), (FAULTS[0], "", minor), (FAULTS[1], "", major)):
+        counters = [(CPU, "cpus", seconds)]
+        if self._faults_due():
+            counters += [(FAULTS[0], "", minor), (FAULTS[1], "", major)]
+        for metric, unit, count in counters:
             rate = self._rates.per_second(metric, count)
             if rate is None:
                 self.absent[metric] = "needs two readings"
             else:
                 readings.append(Reading(metric, unit, rate, source="process"))
-        return readings + self._peak() if self._clock() >= self._peak_at else readings
+        return readings + self._peak() if self._peak_due() else readings
 
     def _peak(self) -> list[Reading]:
         """The high-water mark of all that is resident, files too: the kernel keeps no other. Read every ten seconds."""
-        self._peak_at = self._clock() + PEAK_EVERY_S
         try:
-            peak = fields((self._folder / "status").read_text(errors="replace"))["VmHWM"]
+            peak = fields(contents(self._folder / "status"))["VmHWM"]
         except (OSError, KeyError) as error:
             self.absent[PEAK] = reason(error)
             return []

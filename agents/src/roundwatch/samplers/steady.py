@@ -1,13 +1,13 @@
-"""Limits, states, counts of faults and what seldom moves: told when they change, and else every ten seconds."""
+"""Limits, states, counts of faults and what seldom moves: told when they change, and else every eight seconds."""
 
 import time
 from collections.abc import Iterable
 
 from roundwatch.samplers.base import Reading
-from roundwatch.samplers.rates import Clock
+from roundwatch.samplers.rates import EARLY_S, Clock
 
-TELL_AGAIN_S = 10.0
-# Not the quota and the CPUs that are seen: they are wanted beside every phase, however short.
+TELL_AGAIN_S = 8.0
+# Whoever wants them beside a phase, however short, takes what was told in the twelve seconds before it.
 STEADY = frozenset(
     {
         "host_cpus",
@@ -18,6 +18,8 @@ STEADY = frozenset(
         "cgroup_oom_kills_total",
         "cgroup_memory_limit_hits_total",
         "cgroup_cpuset_cpus",
+        "cgroup_cpu_quota_cpus",
+        "visible_cpus",
         "cgroup_memory_shared_bytes",
         "cgroup_memory_cache_bytes",
         "process_threads",
@@ -57,7 +59,7 @@ class Steadied:
     def _is_new(self, reading: Reading, now: float) -> bool:
         key = reading.metric, reading.device, reading.source
         value, told_at = self._told.get(key, (None, 0.0))
-        if value == reading.value and now - told_at < TELL_AGAIN_S:
+        if value == reading.value and now - told_at < TELL_AGAIN_S - EARLY_S:
             return False
         self._told[key] = reading.value, now
         return True

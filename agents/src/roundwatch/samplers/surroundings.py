@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from roundwatch.samplers import hierarchy
-from roundwatch.samplers.base import Paths, reason
+from roundwatch.samplers.base import Paths, contents, reason
 from roundwatch.samplers.cpulist import cpus
 from roundwatch.samplers.hierarchy import CpuGroup, MemoryGroup, Place
 from roundwatch.samplers.rates import Clock
@@ -41,7 +41,7 @@ class Surroundings:
 
     def _membership(self) -> str:
         try:
-            return (self._paths.proc / str(self._pid) / "cgroup").read_text()
+            return contents(self._paths.proc / str(self._pid) / "cgroup")
         except OSError:
             return ""
 
@@ -58,7 +58,7 @@ class Surroundings:
 
     def _visible(self) -> int | str:
         try:
-            text = (self._paths.proc / str(self._pid) / "status").read_text(errors="replace")
+            text = contents(self._paths.proc / str(self._pid) / "status")
             ranges = next(line for line in text.splitlines() if line.startswith("Cpus_allowed_list:"))
             return len(cpus(ranges.partition(":")[2])) or "the kernel lists no allowed CPUs"
         except OSError as error:

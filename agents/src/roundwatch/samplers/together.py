@@ -15,14 +15,13 @@ SHARE = 0.001
 
 
 class Together:
-    """Reads each in its turn; what is steady is told when it changes. `read` never raises."""
+    """Reads each in its turn; with `steadied`, what is steady is told when it changes. `read` never raises."""
 
-    name = "together"
-
-    def __init__(self, samplers: Iterable[Sampler]) -> None:
+    def __init__(self, samplers: Iterable[Sampler], *, steadied: bool = True) -> None:
         self.samplers = list(samplers)
+        self.name = self.samplers[0].name
         self._failed: dict[str, str] = {}
-        self._steadied = Steadied()
+        self._steadied = Steadied() if steadied else None
 
     @property
     def absent(self) -> Mapping[str, str]:
@@ -42,7 +41,7 @@ class Together:
                 if self._failed.get(sampler.name) != why:
                     logger.warning("sampling: %s failed: %s", sampler.name, why)
                 self._failed[sampler.name] = why
-        return self._steadied.new(readings)
+        return readings if self._steadied is None else self._steadied.new(readings)
 
 
 class Seldom:
