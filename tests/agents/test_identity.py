@@ -62,6 +62,31 @@ def test_ranks_that_were_given_no_id_are_one_run_by_the_process_that_started_the
     assert len({run for run, _, _ in first + second}) == 2, "the next launch is another run"
 
 
+SPAWNED = """
+import multiprocessing, os
+def rank(number):
+    os.environ |= {"RANK": number, "LOCAL_RANK": number}
+    import roundwatch.identity
+    os.write(1, f"{roundwatch.identity.find().run_id} ".encode())
+if __name__ == "__main__":
+    context = multiprocessing.get_context("spawn")
+    ranks = [context.Process(target=rank, args=(number,)) for number in "01"]
+    for each in ranks: each.start()
+    for each in ranks: each.join()
+"""
+
+
+def test_ranks_that_run_a_function_of_one_process_are_one_run(tmp_path: Path) -> None:
+    file = tmp_path / "spawned.py"
+    file.write_text(SPAWNED)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "ROUNDWATCH_"))}
+    environment = kept | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run([sys.executable, str(file)], env=environment, capture_output=True, text=True, check=True)
+    first, second = ran.stdout.split()
+    assert first == second
+    assert first.startswith("launch-")
+
+
 def test_a_local_rank_that_is_0_everywhere_tells_nobody_apart() -> None:
     assert [worker for _, _, worker in launched(local_rank="0")] == ["rank-0", "rank-1"]
 

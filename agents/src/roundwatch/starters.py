@@ -1,6 +1,7 @@
 """Which process of this host started this rank and its neighbours: what they have in common where nobody says it."""
 
 import hashlib
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,9 +32,16 @@ def find(proc: Path = PROC) -> Starter | None:
     return Starter(above, f"launch-{hashlib.sha256(' '.join(words).encode()).hexdigest()[:16]}")
 
 
+def _first(proc: Path) -> str:
+    """This process; or the one of which it runs a function, for it was told its rank only after it began."""
+    module = sys.modules.get("multiprocessing.process")
+    parent = None if module is None else module.parent_process()
+    return str((proc / "self").readlink()) if parent is None else str(parent.pid)
+
+
 def _upwards(proc: Path) -> Iterator[str]:
     """This process, then those above it, as far as they can be seen."""
-    pid = str((proc / "self").readlink())
+    pid = _first(proc)
     for _ in range(MAX_ANCESTORS):
         yield pid
         pid = _stat(proc, pid)[PARENT]
