@@ -13,18 +13,18 @@ from django.db.backends.utils import CursorWrapper
 
 from dashboard.live.frames import Part, merge, parse
 from dashboard.live.numbers import Numbers, count, each_meet, each_minus
-from ingest.feed import messages
+from ingest.feed import events, messages
 from ingest.feed.frames import FrameType, encode_json
 from ingest.models import Run
-from ingest.queries import live, live_state
+from ingest.queries import live, live_events, live_state
 from ingest.queries.one_snapshot import one_snapshot
 
 # More than this at once is no hole in the feed but a reason to load a snapshot.
 MOST_MISSING = 50_000
 _ROUNDS = 256
 _FINDINGS = 200
-# Samples that the feed did not tell are looked for this far back, as far as a snapshot goes: older ones come with the
-# history that a viewer asks for.
+# Samples and events that the feed did not tell are looked for this far back, as far as a snapshot goes: older ones
+# come with the history that a viewer asks for.
 _SAMPLES_NS = 20 * 60 * 10**9
 
 
@@ -89,8 +89,10 @@ class Comparison:
             return []
         since_ns = (messages.unix_ns(run.ended_at or live_state.database_now(cursor)) or 0) - _SAMPLES_NS
         found = live.samples_by_number(cursor, run, wanted, since_ns=since_ns, limit=MOST_MISSING)
+        instants = live_events.events_by_number(cursor, run, wanted, since_ns=since_ns, limit=MOST_MISSING)
         return [
             messages.spans(live.spans_by_number(cursor, run, wanted, MOST_MISSING)),
+            events.events(instants),
             messages.gaps(live.gaps_by_number(cursor, run, wanted)),
             messages.samples(found["series"], found["time_ns"], found["value"]),
         ]

@@ -15,13 +15,13 @@ from ingest.feed.frames import COLUMNS, HEADER, Cursor, FrameType, decode, encod
 Columns = dict[str, npt.NDArray[Any]]
 Part = Mapping[FrameType, Any]
 
-# Spans, samples and gaps happened and stay; of the others only the latest word counts.
-_APPENDED = (FrameType.SPAN, FrameType.SAMPLE, FrameType.GAP)
+# Spans, events, samples and gaps happened and stay; of the others only the latest word counts.
+_APPENDED = (FrameType.SPAN, FrameType.EVENT, FrameType.SAMPLE, FrameType.GAP)
 _META_KEYS = {"lanes": "lane", "attempts": "attempt", "phases": "phase", "series": "series"}
 # Names come before what refers to them, and an end before the list of what is still open.
 _ORDER = (
-    FrameType.META, FrameType.STEP, FrameType.SPAN, FrameType.GAP, FrameType.HEARTBEAT, FrameType.OPEN_SNAPSHOT,
-    FrameType.FINDING, FrameType.SAMPLE,
+    FrameType.META, FrameType.STEP, FrameType.SPAN, FrameType.EVENT, FrameType.GAP, FrameType.HEARTBEAT,
+    FrameType.OPEN_SNAPSHOT, FrameType.FINDING, FrameType.SAMPLE,
 )  # fmt: skip
 
 

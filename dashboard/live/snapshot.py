@@ -9,16 +9,17 @@ from django.db.backends.utils import CursorWrapper
 from dashboard.live.entries import newest
 from dashboard.live.frames import stamped
 from dashboard.live.numbers import to_text
-from ingest.feed import messages
+from ingest.feed import events, messages
 from ingest.feed.frames import Cursor, FrameType, encode_json
 from ingest.models import Run
-from ingest.queries import live, live_state
+from ingest.queries import live, live_events, live_state
 from ingest.queries.live import Window
 from ingest.queries.one_snapshot import one_snapshot
 
 MOST_SPANS = 200_000
 _MOST_SAMPLES = 200_000
 _MOST_GAPS = 10_000
+_MOST_EVENTS = 10_000
 _MOST_ROUNDS = 20_000
 _MOST_FINDINGS = 2_000
 _NEWEST_NS = 21 * 60 * 10**9  # the page counts 20 minutes from the newest that it sees
@@ -60,11 +61,12 @@ class Stretch:
 
 
 def history(run_id: UUID, window: Window) -> Stretch:
-    """Spans, gaps and samples of a stretch of the run. Raises Run.DoesNotExist."""
+    """Spans, events, gaps and samples of a stretch of the run. Raises Run.DoesNotExist."""
     with one_snapshot() as cursor:
         run = Run.objects.get(pk=run_id)
         spans = live.spans(cursor, run, window, MOST_SPANS)
-        payloads = [messages.spans(spans), _gaps(cursor, run), _samples(cursor, run, window)]
+        payloads = [messages.spans(spans), _events(cursor, run, window), _gaps(cursor, run)]
+        payloads.append(_samples(cursor, run, window))
     reached = int(spans.begin_ns[0]) if spans.begin_ns.size == MOST_SPANS else None
     return Stretch([payload for payload in payloads if payload], reached)
 
@@ -75,6 +77,7 @@ def _payloads(cursor: CursorWrapper, run: Run, ask: Ask) -> Iterator[bytes]:
     yield live_state.steps(run, live_state.newest_rounds(run, _MOST_ROUNDS))
     window = _window(cursor, run, ask)
     yield messages.spans(live.spans(cursor, run, window or Window(0, _FAR_NS), MOST_SPANS))
+    yield _events(cursor, run, window or Window(0, _FAR_NS))
     yield _gaps(cursor, run)
     yield messages.beats([attempt.beat for attempt in live_state.attempts(cursor, run)])
     yield messages.findings(live_state.newest_findings(run, _MOST_FINDINGS))
@@ -83,6 +86,10 @@ def _payloads(cursor: CursorWrapper, run: Run, ask: Ask) -> Iterator[bytes]:
 
 def _gaps(cursor: CursorWrapper, run: Run) -> bytes:
     return messages.gaps(live.gaps(cursor, run, _MOST_GAPS))
+
+
+def _events(cursor: CursorWrapper, run: Run, window: Window) -> bytes:
+    return events.events(live_events.events(cursor, run, window, _MOST_EVENTS))
 
 
 def _samples(cursor: CursorWrapper, run: Run, window: Window) -> bytes:

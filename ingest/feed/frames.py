@@ -21,6 +21,7 @@ first u64, last u64 (cursor range, the two halves of a feed entry's id as millis
 | HEARTBEAT 9 | heard u32, number u32, error_us f32 (NaN unknown), lane u16, attempt u16, state u16 |
 | META 10 | JSON: {"lanes", "attempts", "phases", "series", "run", ...}: what is new; a snapshot's has "base" |
 | GAP 11 | begin u32, end u32, count u32, lane u16, attempt u16 |
+| EVENT 12 | time u32, id u32 (record number), round i32, lane u16, attempt u16, phase u16 (its name), thread u16 |
 
 2 (CLOSE) and 7 (TILE_COLUMN) are kept free. A SPAN closes the open phase of the same (attempt, id). In one message the
 OPEN_SNAPSHOT rows replace all open phases of each attempt that its HEARTBEAT frame names with a `number` at least as
@@ -59,6 +60,7 @@ class FrameType(enum.IntEnum):
     HEARTBEAT = 9
     META = 10
     GAP = 11
+    EVENT = 12
 
 
 class SpanFlag(enum.IntFlag):
@@ -97,6 +99,10 @@ COLUMNS: dict[FrameType, tuple[tuple[str, str], ...]] = {
         ("state", "<u2"),
     ),
     FrameType.GAP: (("begin", "time"), ("end", "time"), ("count", "<u4"), ("lane", "<u2"), ("attempt", "<u2")),
+    FrameType.EVENT: (
+        ("time", "time"), ("id", "<u4"), ("round", "<i4"), ("lane", "<u2"), ("attempt", "<u2"), ("phase", "<u2"),
+        ("thread", "<u2"),
+    ),
 }  # fmt: skip
 
 Rows = Mapping[str, npt.ArrayLike]

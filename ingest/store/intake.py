@@ -91,7 +91,10 @@ class Intake:
             news.spans.append(spans)
             news.names.update(spans.phase.tolist())
             self._derive(new.phases, resolved)
-        self._tables.add_events(new.events, resolved)
+        if len(new.events):
+            events = self._tables.add_events(new.events, resolved)
+            news.events.append(events)
+            news.names.update(events.name.tolist())
         if len(new.samples):
             readings = self._tables.add_samples(new.samples, resolved)
             news.readings.append(readings)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from ingest.feed.events import Events
 from ingest.feed.messages import Beat, LostRecords, Spans
 from ingest.store.arrivals import Floats, Ints
 
@@ -28,6 +29,7 @@ class News:
 
     run_id: UUID
     spans: list[Spans] = field(default_factory=list)
+    events: list[Events] = field(default_factory=list)
     readings: list[Readings] = field(default_factory=list)
     gaps: list[LostRecords] = field(default_factory=list)
     beats: dict[int, Beat] = field(default_factory=dict)
@@ -72,8 +74,9 @@ class Bulletin:
 
     @property
     def records(self) -> int:
-        """How many phases, readings and heartbeats it tells of, which is what keeping it costs."""
+        """How many phases, events, readings and heartbeats it tells of, which is what keeping it costs."""
         told = [len(spans.begin_ns) for news in self.runs.values() for spans in news.spans]
+        told += [len(events.time_ns) for news in self.runs.values() for events in news.events]
         told += [len(news.beats) for news in self.runs.values()]
         told += [len(readings.series) for news in self.runs.values() for readings in news.readings]
         told += [len(readings.series) for host in self.hosts.values() for readings in host.readings]
@@ -96,6 +99,7 @@ def merged(bulletins: Iterable[Bulletin]) -> Bulletin:
 
 def _merge(into: News, news: News) -> None:
     into.spans += news.spans
+    into.events += news.events
     into.readings += news.readings
     into.gaps += news.gaps
     into.beats |= news.beats

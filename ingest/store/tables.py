@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from django.db import connection
 
+from ingest.feed.events import Events
 from ingest.feed.messages import Spans
 from ingest.store import copying
 from ingest.store.arrivals import Arrival, EventRows, Ints, PhaseRows, SampleRows
@@ -47,21 +48,22 @@ class Tables:
             np.full(len(rows), stream.attempt), names, rows.state, rows.thread,
         )  # fmt: skip
 
-    def add_events(self, rows: EventRows, resolved: Resolved) -> None:
-        """Add events."""
-        if not len(rows):
-            return
-        arrival = resolved.arrival
+    def add_events(self, rows: EventRows, resolved: Resolved) -> Events:
+        """Add events; returns them as the feed shows them."""
+        arrival, stream = resolved.arrival, resolved.stream
+        names = resolved.names[rows.name]
         columns = [
-            big("worker_id", resolved.stream.worker_id),
+            big("worker_id", stream.worker_id),
             big("time_ns", rows.time_ns),
             big("offset_ns", arrival.offset_ns),
             big("error_ns", arrival.error_ns),
             integer("round", rows.round),
             integer("thread", rows.thread),
-            integer("name_index", resolved.names[rows.name]),
+            integer("name_index", names),
         ]
         self._add("ingest_event", resolved, columns, rows.number, _texts(rows.attrs, arrival))
+        lane, attempt = np.full(len(rows), stream.lane), np.full(len(rows), stream.attempt)
+        return Events(rows.time_ns, rows.number, rows.round, lane, attempt, names, rows.thread)
 
     def add_samples(self, rows: SampleRows, resolved: Resolved) -> Readings:
         """Add readings; returns them as the feed shows them."""

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 from uuid import UUID
 
 import numpy as np
 from django.db.models import Sum
 
 from ingest.feed import messages
+from ingest.feed.events import Events, events
 from ingest.feed.messages import Spans
 from ingest.feed.publisher import publish
 from ingest.models import PhaseName, Round, Run, Series, Stream, Worker
@@ -17,6 +19,7 @@ from ingest.store.known import Known
 from ingest.store.news import HostNews, News, Readings
 
 _RUNNING_S = 2.0
+Rows = TypeVar("Rows", Spans, Events)
 Machine = tuple[UUID, str]  # a team, and what its agents call the machine
 # What this process has told a run's viewers of already, so that lanes, names and series are described once.
 _told: Known[tuple[UUID, str, int], bool] = Known(200_000)
@@ -31,6 +34,7 @@ def tell_run(news: News) -> None:
     frames = [
         _meta(run, news),
         messages.spans(_joined(news.spans)) if news.spans else b"",
+        events(_joined(news.events)) if news.events else b"",
         _samples(news.readings),
         messages.gaps(news.gaps),
         _steps(news),
@@ -139,7 +143,8 @@ def _samples(readings: Sequence[Readings]) -> bytes:
     )
 
 
-def _joined(spans: Sequence[Spans]) -> Spans:
-    if len(spans) == 1:
-        return spans[0]
-    return Spans(*(np.concatenate([getattr(each, name) for each in spans]) for name in Spans.__dataclass_fields__))
+def _joined(several: Sequence[Rows]) -> Rows:
+    if len(several) == 1:
+        return several[0]
+    first = several[0]
+    return type(first)(*(np.concatenate([getattr(each, name) for each in several]) for name in first.__slots__))

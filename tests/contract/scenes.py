@@ -112,8 +112,17 @@ def something_new() -> bytes:
     return around + head.tobytes() + b"whatever" + around
 
 
+def instants() -> bytes:
+    """Two events of one worker, the second outside of any round and with the last number that fits."""
+    events = {
+        "time": [NOON + 1_234_567, NOON + 2 * SECOND], "id": [7, 0xFFFFFFFF], "round": [3, -1], "lane": [1, 1],
+        "attempt": [1, 1], "phase": [4, 65535], "thread": [0, 2],
+    }  # fmt: skip
+    return encode_columns(FrameType.EVENT, events, HERE)
+
+
 SCENES: dict[str, Callable[[], bytes]] = {
-    scene.__name__: scene for scene in (a_round, two_days, nothing_open, begin_anew, something_new)
+    scene.__name__: scene for scene in (a_round, two_days, nothing_open, begin_anew, something_new, instants)
 }
 
 

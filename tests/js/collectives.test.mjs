@@ -48,7 +48,8 @@ test("the rank that spends least waited for nobody, and the others beyond that",
   tell(store, slowed(4, 1));
   assert.deepEqual([0, 1, 2, 3].map((lane) => waitsOf(store, lane)), [[0, 99], [0, 0], [0, 99], [0, 99]]);
   const [found] = store.collectives.ofRound(store.lanes, 0);
-  assert.deepEqual([found.least.info.name, Math.round(found.waited / 1e6), found.ranks], ["rank-1", 99, 4]);
+  assert.deepEqual([found.least.info.name, found.most.info.name, Math.round(found.waited / 1e6), found.ranks], ["rank-1", "rank-0", 99, 4]);
+  assert.deepEqual(waitsOf(store, 0), [0, 99], "asking changes nothing");
 });
 
 test("in words, a rank says for whom it waited, and the last one that it waited least", () => {

@@ -11,6 +11,7 @@ const SHAPES = {
   [TYPE.OPEN]: [["start", "U32"], ["id", "U32"], ["round", "I32"], ["progress", "F32"], ["lane", "U16"], ["attempt", "U16"], ["phase", "U16"], ["thread", "U16"]],
   [TYPE.HEARTBEAT]: [["heard", "U32"], ["number", "U32"], ["error_us", "F32"], ["lane", "U16"], ["attempt", "U16"], ["state", "U16"]],
   [TYPE.GAP]: [["begin", "U32"], ["end", "U32"], ["count", "U32"], ["lane", "U16"], ["attempt", "U16"]],
+  [TYPE.EVENT]: [["time", "U32"], ["id", "U32"], ["round", "I32"], ["lane", "U16"], ["attempt", "U16"], ["phase", "U16"], ["thread", "U16"]],
 };
 const ARRAYS = { U32: Uint32Array, I32: Int32Array, F32: Float32Array, U16: Uint16Array };
 
@@ -74,6 +75,7 @@ export const opens = (rows, header) => rowsBytes(TYPE.OPEN, rows, header);
 export const beats = (rows, header) => rowsBytes(TYPE.HEARTBEAT, rows, header);
 export const steps = (rows, header) => rowsBytes(TYPE.STEP, rows, header);
 export const samples = (rows, header) => rowsBytes(TYPE.SAMPLE, rows, header);
+export const events = (rows, header) => rowsBytes(TYPE.EVENT, rows, header);
 export const gaps = (rows, header) => rowsBytes(TYPE.GAP, rows, header);
 export const meta = (payload, header) => jsonBytes(TYPE.META, payload, header);
 export const findings = (payload, header) => jsonBytes(TYPE.FINDING, payload, header);

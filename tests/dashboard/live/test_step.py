@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from ingest.store.rounds import close_ended
 from tests.cast import Cast, browser_of
 from tests.ingest.batches import Recorder
 from tests.ingest.delivery import deliver
@@ -32,7 +33,9 @@ def page(cast: Cast) -> str:
                 )
             recorder.end_round(index, start + 200 * MS)
         deliver(cast.team.id, recorder.finish(BEGIN_NS + 600 * MS).batch(alive=False))
-    return f"/runs/{cast.team.runs.get().pk}/live/step"
+    run = cast.team.runs.get()
+    close_ended(run.pk)
+    return f"/runs/{run.pk}/live/step"
 
 
 def asked(client: Client, page: str, status: int = 200) -> Any:

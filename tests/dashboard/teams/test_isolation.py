@@ -16,13 +16,13 @@ from dashboard.live.routing import websocket_urlpatterns
 from dashboard.project.routing import sockets
 from dashboard.teams import tokens
 from dashboard.teams.models import Team, User
-from ingest.models import Finding, Phase, Run, Stream, Token
+from ingest.models import Event, Finding, Phase, Run, Stream, Token
 from tests.cast import Cast, browser_of, make_cast
 from tests.dashboard.live.watcher import act
 from tests.dashboard.runs_of import add_finding
 from tests.dashboard.site_map import Way, ways
 from tests.ingest import scenarios
-from tests.ingest.storing import Story
+from tests.ingest.storing import Story, store
 
 SECRET = "only-of-this-team"
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
@@ -34,6 +34,7 @@ def cast(quiet: None) -> Cast:
     Team.objects.filter(pk=cast.team.pk).update(name=SECRET, slug=SECRET)
     story = Story(cast.team, scenarios.healthy(2, 1), key=SECRET)
     story.tell()
+    store(cast.team, [story.recorders["rank-0"].event("retained", story.begin_ns, label=SECRET).batch()])
     Run.objects.update(name=SECRET, project=SECRET)
     add_finding(story.run, [0])
     Finding.objects.update(observed=SECRET)
@@ -102,11 +103,18 @@ def test_a_members_own_things_are_there(cast: Cast) -> None:
     assert phase
     query = f"?attempt={Stream.objects.get(pk=phase.stream_id).index}&start={phase.start_number}"
     query += "&from_ns=0&to_ns=9&round=0"
+    event = Event.objects.get(run_id=things["run_id"])
+    of_event = f"?attempt={Stream.objects.get(pk=event.stream_id).index}&number={event.number}&near_ns={event.time_ns}"
     for way in ways():
         if way.path == "/teams/<slug:slug>/":  # it takes a POST and leads elsewhere
             assert browser_of(cast.member).post(way.to(things)).status_code == 302
         elif way.things:
-            assert browser_of(cast.member).get(way.to(things) + query).status_code == 200, way.path
+            assert (
+                browser_of(cast.member)
+                .get(way.to(things) + (of_event if way.path.endswith("/event") else query))
+                .status_code
+                == 200
+            ), way.path
 
 
 async def opened(user: User, path: str) -> list[dict[str, Any]]:

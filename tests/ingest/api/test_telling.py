@@ -88,6 +88,23 @@ def test_viewers_are_told_of_phases_with_all_they_need_to_draw_them(send: Send) 
     assert json.loads(fields[b"n"]) == {str(row.pk): [[0, 2]]}
 
 
+def test_viewers_are_told_of_events_and_their_names(send: Send) -> None:
+    start = time.time_ns() - 60 * SECOND
+    worker = Recorder("trainer-0", began_ns=start)
+    number = worker.next_number
+    send(worker.event("retained", start + SECOND, round=4, label="model").batch())
+    send(worker.event("gc", start + 2 * SECOND).event("gc", start + 3 * SECOND).batch())
+    until(lambda: len(told(FrameType.EVENT)) == 2)
+    first, more = told(FrameType.EVENT)
+    names = {name.name: name.index for name in PhaseName.objects.all()}
+    assert {entry["name"] for entry in described("phases")} == {"retained", "gc"}
+    assert [first[column].tolist() for column in ("id", "round", "lane", "attempt", "phase")] == [
+        [number], [4], [0], [Stream.objects.get().index], [names["retained"]],
+    ]  # fmt: skip
+    assert abs(int(first["time"][0]) - start - SECOND) < 1000
+    assert more["id"].tolist() == [number + 1, number + 2]
+
+
 def test_names_are_described_once(send: Send) -> None:
     start = time.time_ns() - 60 * SECOND
     worker = Recorder("trainer-0", began_ns=start)

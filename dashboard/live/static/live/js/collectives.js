@@ -49,6 +49,7 @@ export class Collectives {
     if (!this.stale.size) return true;
     if (began < this.notBefore) return false;
     for (const round of this.stale) {
+      this.#forget(lanes, round);
       for (const met of this.#meetings(lanes, round)) {
         const least = length(leastOf(met));
         for (const part of met) part.lane.spans.wait[part.index] = length(part) - least;
@@ -80,10 +81,21 @@ export class Collectives {
       for (const part of met) known.set(part.lane, (known.get(part.lane) ?? 0) + length(part) - least);
     }
     return [...sums.values()].map((byLane) => {
-      const order = [...byLane].sort((a, b) => a[1] - b[1]);
-      const [[least, none], [most, longest]] = [order[0], order.at(-1)];
-      return { least, most, waited: longest - none, ranks: order.length };
+      const all = [...byLane];
+      const [least, none] = all.reduce((known, other) => (other[1] < known[1] ? other : known));
+      const [most, longest] = all.reduce((known, other) => (other[1] > known[1] ? other : known));
+      return { least, most, waited: longest - none, ranks: all.length };
     }).sort((a, b) => b.waited - a.waited);
+  }
+
+  /** What was said of a round before more of it came: another rank may have been last, or a part be missing now. */
+  #forget(lanes, round) {
+    const { from, to } = this.reach.get(round) ?? { from: 0, to: 0 };
+    for (const { spans } of lanes.values()) {
+      spans.each(from, to, (i) => {
+        if (spans.round[i] === round) spans.wait[i] = 0;
+      });
+    }
   }
 
   #of(lanes, round) {
@@ -114,9 +126,7 @@ export class Collectives {
     spans.each(from, to, (i) => {
       if (spans.round[i] !== round) return;
       if (spans.attempt[i] > newest) [newest, parts] = [spans.attempt[i], []];
-      if (!this.phases.has(spans.phase[i])) return;
-      spans.wait[i] = 0;
-      if (spans.attempt[i] === newest) parts.push(i);
+      if (spans.attempt[i] === newest && this.phases.has(spans.phase[i])) parts.push(i);
     });
     return newest < 0 && !lane.open.some((open) => open.round === round) ? null : { lane, parts };
   }

@@ -2,6 +2,7 @@
 
 import { age, bytes, clockTime, duration, isolated, number, plural, share } from "./format.js";
 import { FLAG } from "./frames.js";
+import { wordedEvent } from "./eventwords.js";
 import { wordsOf } from "./words.js";
 
 /** The phase {attempt, id} as it is in the store now, or null: lane, name, kind, round, start, end, open, flags ... */
@@ -13,6 +14,8 @@ export function locate(store, selection) {
     const open = lane.open.find((one) => one.id === selection.id && one.attempt === selection.attempt);
     if (open) return described(store, lane, open, open);
     const index = lane.spans.find(selection.attempt, selection.id);
+    const event = index < 0 && lane.events.find((one) => one.id === selection.id && one.attempt === selection.attempt);
+    if (event) return ofEvent(store, lane, event);
     if (index >= 0) return described(store, lane, at(lane.spans, index), null, index);
   }
   return null;
@@ -26,6 +29,11 @@ function at(spans, i) {
 /** The same for a bar that the strip or a hit-test gave. */
 export function ofBar(store, lane, bar) {
   return described(store, lane, bar.open ?? at(lane.spans, bar.index), bar.open, bar.index);
+}
+
+/** The same for an event: an instant, with `event` true and its Unix time (BigInt) as `unix`. */
+export function ofEvent(store, lane, event) {
+  return { ...described(store, lane, { ...event, end: event.start, flags: 0 }, null), event: true, unix: store.toUnix(event.start) };
 }
 
 function described(store, lane, span, open, index = -1) {
@@ -61,12 +69,13 @@ function metText({ waited, moved, least, longest }) {
 /** Lines of text on a phase, most telling first. */
 export function lines(store, facts) {
   const { start, end, comparison, open } = facts;
+  const error = Number.isFinite(facts.error) ? `±\u00a0${duration(facts.error)}` : "±\u00a0unknown";
+  if (facts.event) return [`${clockTime(store.toUnix(start), 1e6)} ${error}`, ...(facts.thread ? [`thread ${facts.thread}`] : [])];
   const found = [];
   const took = [duration(end - start)];
   if (comparison?.reference_s) took.push(`${comparison.against === "itself" ? "usually" : "peers"} ${duration(comparison.reference_s * 1e9)}`);
   if (comparison?.ratio) took.push(`${comparison.ratio.toFixed(1)} ×`);
   found.push(took.join(" · "));
-  const error = Number.isFinite(facts.error) ? `±\u00a0${duration(facts.error)}` : "±\u00a0unknown";
   const finish = open ? "…" : clockTime(store.toUnix(end), 1e6);
   found.push(`${clockTime(store.toUnix(start), 1e6)} → ${finish} ${error}`);
   if (standing(facts)) found.push(standing(facts));
@@ -79,11 +88,12 @@ export function lines(store, facts) {
 
 /** How long ago a phase ended, while its run goes on; "" otherwise. */
 export function endedAgo(store, facts, now) {
-  return facts && !facts.open && !store.ended && now >= facts.end ? `ended ${age(now - facts.end)} ago` : "";
+  return facts && !facts.open && !store.ended && now >= facts.end ? `${facts.event ? "" : "ended "}${age(now - facts.end)} ago` : "";
 }
 
 /** Lines of text on what only the server knows of a phase; `more` is its answer or null. */
 export function moreLines(more, words = { round: "round", worker: "worker" }) {
+  if (more?.time_ns) return wordedEvent(more, words).lines;
   const found = [];
   const { peers, parent_name: parent, attempt_number: attempt } = more ?? {};
   if (peers) {
@@ -97,9 +107,9 @@ export function moreLines(more, words = { round: "round", worker: "worker" }) {
   return found;
 }
 
-/** Attributes of a phase as [name, text]; values from outside stay text. */
-export function attributes(attrs) {
-  return Object.entries(attrs ?? {}).map(([name, value]) => [name, attribute(name, value)]);
+/** Attributes of a phase, or what of an event's is not in its lines, as [name, text]; values from outside stay text. */
+export function attributes(more) {
+  return Object.entries((more?.time_ns ? wordedEvent(more, { round: "" }).rest : more?.attrs) ?? {}).map(([name, value]) => [name, attribute(name, value)]);
 }
 
 function attribute(name, value) {
@@ -112,23 +122,25 @@ function attribute(name, value) {
 // How often (ms) to ask again of a phase that is open, or of whose time readings may still come.
 export const AGAIN_MS = 5000;
 
-/** Fetches what only the server knows of a phase: once, where nothing more of it is to come. */
+/** Fetches what only the server knows of a phase or an event: once, where nothing more of it is to come. */
 export class Details {
-  constructor(url) {
+  constructor(url, eventUrl) {
     this.url = url;
+    this.eventUrl = eventUrl;
     this.known = new Map();
   }
 
-  async of({ attempt, id, open }) {
+  async of({ attempt, id, open, event, unix }) {
     const key = `${attempt}.${id}.${open ? "open" : "ended"}`;
     if (!this.known.has(key)) {
       if (this.known.size > 500) this.known.clear();
-      const asked = fetch(`${this.url}?attempt=${attempt}&start=${id}`, { headers: { Accept: "application/json" } })
+      const url = event ? `${this.eventUrl}?attempt=${attempt}&number=${id}&near_ns=${unix}` : `${this.url}?attempt=${attempt}&start=${id}`;
+      const asked = fetch(url, { headers: { Accept: "application/json" } })
         .then((answer) => (answer.ok ? answer.json() : null))
         .catch(() => null);
       this.known.set(key, asked);
       const answer = await asked;
-      if (!answer || open || !answer.readings?.settled) this.known.delete(key);
+      if (!answer || open || !(event || answer.readings?.settled)) this.known.delete(key);
       return answer;
     }
     return this.known.get(key);

@@ -5,6 +5,7 @@ import { age, bytes, duration, isolated, plural, share } from "./format.js";
 import { KINDS } from "./frames.js";
 import { kindSeconds } from "./kinds.js";
 import { STALE_NS } from "./store.js";
+import { capital, wordsOf } from "./words.js";
 
 const BEFORE = 10;
 // The share of a round that phases may leave unexplained without a word.
@@ -29,19 +30,21 @@ export function commonPhase(store) {
 function roundFigure(store) {
   const { newest, newestClosed } = store.rounds;
   const { rounds_planned: planned } = store.run;
+  const { round, worker, trainer } = wordsOf(store);
   const done = [count((newestClosed?.index ?? -1) + 1), planned ? `of ${count(planned)}` : ""].filter(Boolean).join(" ");
-  const definition = "The newest round that any worker has begun, numbered from 0; how many rounds are done, of those planned; and the phase that most trainers are in now.";
-  if (store.ended) return { label: "Rounds", value: done, detail: "done", definition };
-  return { label: "In round", value: newest ? String(newest.index) : "–", detail: [`· ${done} done`, commonPhase(store)].filter(Boolean).join(" · "), definition };
+  const definition = `The newest ${round} that any ${worker} has begun, numbered from 0; how many ${round}s are done, of those planned; and the phase that most ${trainer}s are in now.`;
+  if (store.ended) return { label: `${capital(round)}s`, value: done, detail: "done", definition };
+  return { label: `In ${round}`, value: newest ? String(newest.index) : "–", detail: [`· ${done} done`, commonPhase(store)].filter(Boolean).join(" · "), definition };
 }
 
 function timeFigure(store) {
   const closed = store.rounds.closed();
   const last = closed.at(-1);
+  const { round, worker } = wordsOf(store);
   return {
-    label: "Round time, median", value: duration(store.rounds.medianWall()),
-    detail: last ? `round ${last.index}: ${duration(last.end - last.begin)}` : "no round has closed yet",
-    definition: `From a round's begin on its first worker to its end on its last. The median of ${plural(closed.length, "closed round")}.`,
+    label: `${capital(round)} time, median`, value: duration(store.rounds.medianWall()),
+    detail: last ? `${round} ${last.index}: ${duration(last.end - last.begin)}` : `no ${round} has closed yet`,
+    definition: `From a ${round}'s begin on its first ${worker} to its end on its last. The median of ${plural(closed.length, `closed ${round}`)}.`,
   };
 }
 
@@ -49,16 +52,18 @@ function waitingFigure(store, much) {
   const judged = store.rounds.closed().filter((round) => Number.isFinite(round.waiting));
   const last = judged.at(-1);
   const before = judged.slice(-1 - BEFORE, -1);
-  const detail = last ? [`of round ${last.index}`, before.length ? `${share(mean(before.map((round) => round.waiting)))} before` : ""] : [];
+  const { round, trainer } = wordsOf(store);
+  const detail = last ? [`of ${round} ${last.index}`, before.length ? `${share(mean(before.map((round) => round.waiting)))} before` : ""] : [];
   return {
     label: "GPU waiting", value: last ? share(last.waiting) : "–", detail: detail.filter(Boolean).join(" · "),
     tone: last && last.waiting >= much ? "warn" : "",
-    definition: `The part of a round in which a trainer is in no compute phase: wall time less the union of its compute phases, over the wall time. The mean of ${plural(last?.trainers ?? 0, "trainer")} in the last closed round; before it, the mean of ${plural(before.length, "round")}.`,
+    definition: `The part of a ${round} in which a ${trainer} is in no compute phase: wall time less the union of its compute phases, over the wall time. The mean of ${plural(last?.trainers ?? 0, trainer)} in the last closed ${round}; before it, the mean of ${plural(before.length, round)}.`,
   };
 }
 
 function longestFigure(store) {
-  const definition = "The kind other than computing and waiting on which the trainers of the last closed round spent most, as their mean; “not recorded” where more of their time than that lies in no phase; and the slow phase that was found in that round, with its workers.";
+  const { round, worker, trainer } = wordsOf(store);
+  const definition = `The kind other than computing and waiting on which the ${trainer}s of the last closed ${round} spent most, as their mean; “not recorded” where more of their time than that lies in no phase; and the slow phase that was found in that ${round}, with its ${worker}s.`;
   const label = "Waited longest for";
   const last = store.rounds.newestClosed;
   if (!last) return { label, value: "–", detail: "", definition };
@@ -71,10 +76,10 @@ function longestFigure(store) {
   const wall = (last.end - last.begin) / 1e9;
   const rest = wall - seconds.reduce((sum, value) => sum + value, 0);
   if (trainers && rest > Math.max(longest.value, wall * UNEXPLAINED)) {
-    return { label, value: "not recorded", detail: `${duration(rest * 1e9)} in round ${last.index}`, more: more || "phases around it would tell", tone, definition };
+    return { label, value: "not recorded", detail: `${duration(rest * 1e9)} in ${round} ${last.index}`, more: more || "phases around it would tell", tone, definition };
   }
   if (!longest.value) return { label, value: "–", detail: "", more, tone, definition };
-  return { label, value: longest.kind, detail: `${duration(longest.value * 1e9)} in round ${last.index}`, more, tone, definition };
+  return { label, value: longest.kind, detail: `${duration(longest.value * 1e9)} in ${round} ${last.index}`, more, tone, definition };
 }
 
 function memoryFigure(store) {
@@ -84,9 +89,9 @@ function memoryFigure(store) {
   const peak = store.samples.peak(ids);
   const copies = store.run.model_bytes ? peak / store.run.model_bytes : NaN;
   return {
-    label: `${owners === "coordinator" ? "Coordinator" : "Trainer"} memory, peak`, value: bytes(peak),
+    label: `${capital(owners === "coordinator" ? owners : wordsOf(store).trainer)} memory, peak`, value: bytes(peak),
     detail: Number.isFinite(copies) ? `≥ ${copies.toFixed(1)} model copies` : "",
-    definition: "The highest reading of anonymous and shared memory of the process in what this page has loaded, taken every 2 s and at round boundaries; a peak between two readings may be higher. A model copy is the model's size as the run gave it.",
+    definition: `The highest reading of anonymous and shared memory of the process in what this page has loaded, taken every 2 s and at ${wordsOf(store).round} boundaries; a peak between two readings may be higher. A model copy is the model's size as the run gave it.`,
   };
 }
 
@@ -105,7 +110,7 @@ function dataFigure(store, now) {
   return {
     label: "Data", value: going.length ? `${count(reporting)} of ${count(going.length)}` : lanes.length ? count(lanes.length) : "–", detail: !lanes.length ? "" : going.length ? "reporting" : "ended", more: more.join(" · "),
     tone: going.length > reporting || store.dropped || store.rejected ? "warn" : "",
-    definition: "Workers heard of within 10 s, of those that have not ended. Dropped: records that agents counted as lost; rejected: records the server could not read. How old the newest word is, and the largest error of the clocks of those that report.",
+    definition: `${capital(wordsOf(store).worker)}s heard of within 10 s, of those that have not ended. Dropped: records that agents counted as lost; rejected: records the server could not read. How old the newest word is, and the largest error of the clocks of those that report.`,
   };
 }
 

@@ -5,7 +5,7 @@ export const VERSION = 1;
 export const HEADER_BYTES = 64;
 export const OPEN_END = 0xffffffff;
 
-export const TYPE = { SPAN: 1, STEP: 3, SAMPLE: 4, FINDING: 5, OPEN: 6, RESYNC: 8, HEARTBEAT: 9, META: 10, GAP: 11 };
+export const TYPE = { SPAN: 1, STEP: 3, SAMPLE: 4, FINDING: 5, OPEN: 6, RESYNC: 8, HEARTBEAT: 9, META: 10, GAP: 11, EVENT: 12 };
 export const FLAG = { ERROR: 1, ABORTED: 2, NESTED: 4, SLOW: 8 };
 export const STEP_FLAG = { CLOSED: 1, SUPERSEDED: 2 };
 export const STATES = ["running", "stale", "lost", "finished", "failed", "killed"];
@@ -35,6 +35,7 @@ const COLUMNS = {
   ],
   [TYPE.HEARTBEAT]: [["heard", U32], ["number", U32], ["error_us", F32], ["lane", U16], ["attempt", U16], ["state", U16]],
   [TYPE.GAP]: [["begin", U32], ["end", U32], ["count", U32], ["lane", U16], ["attempt", U16]],
+  [TYPE.EVENT]: [["time", U32], ["id", U32], ["round", I32], ["lane", U16], ["attempt", U16], ["phase", U16], ["thread", U16]],
 };
 
 const JSON_TYPES = new Set([TYPE.META, TYPE.FINDING]);

@@ -4,6 +4,7 @@ import { el, fill, say } from "./dom.js";
 import { failureOf, failureText } from "./failure.js";
 import { age, clockTime, dayTime, isolated, plural } from "./format.js";
 import { figures } from "./figures.js";
+import { wordsOf } from "./words.js";
 
 class Figure {
   constructor(index) {
@@ -66,7 +67,7 @@ export class Header {
     const trainers = lanes.filter((info) => info.role === "trainer").length;
     const machines = new Set(lanes.map((info) => info.machine).filter(Boolean)).size;
     const site = lanes.find((info) => info.role === "coordinator")?.site;
-    const workers = lanes.length > trainers ? `${plural(lanes.length, "worker")}, ${trainers.toLocaleString("en")} of them trainers` : plural(trainers, "trainer");
+    const workers = lanes.length > trainers ? `${plural(lanes.length, "worker")}, ${trainers.toLocaleString("en")} of them trainers` : plural(trainers, wordsOf(store).trainer);
     const facts = [lanes.length ? workers : "", machines ? plural(machines, "machine") : ""];
     if (site) facts.push(`coordinator in ${isolated(site)}`);
     if (started) {

@@ -26,10 +26,10 @@ export class Heads {
     for (let i = used; i < this.pool.length; i++) this.pool[i].hidden = true;
   }
 
-  /** Names of the workers that a finding of the round in question names. */
+  /** Names of the workers that a finding of the round in question names; what is only worth knowing flags nobody. */
   #slow(store, round) {
     const findings = [...store.marks.open, ...(round ? store.marks.ofRound(round.index) : [])];
-    return new Set(findings.flatMap((finding) => finding.workers ?? []));
+    return new Set(findings.flatMap((finding) => (finding.severity === "info" ? [] : finding.workers ?? [])));
   }
 
   #element(index) {

@@ -69,7 +69,7 @@ function lastIn(last, wall, words, show) {
   return el("p", { class: "last-in" }, "Waited least: ", el("b", {}, isolated(last.least.info.name)), most, " ", open);
 }
 
-const KIND_TITLES = { straggler: "Slow", slow_phase: "Slow, still running" };
+const KIND_TITLES = { straggler: "Slow", slow_phase: "Slow, still running", work_on_path: "Waited for" };
 
 function findingCard(finding, words) {
   const heading = KIND_TITLES[finding.kind] ? `${KIND_TITLES[finding.kind]} ${isolated(finding.phase)}` : finding.kind.replaceAll("_", " ");
@@ -94,12 +94,12 @@ function readingList(more) {
 }
 
 function phaseSection(store, facts, more, age, stacks, close) {
-  const attrs = attributes(more?.attrs);
+  const attrs = attributes(more);
   return el("section", { class: "card phase" },
     el("header", {}, el("h3", {}, swatch(facts.kind), title(facts)), el("button", { type: "button", class: "icon", "aria-label": "Close", click: close }, "×")),
     [...lines(store, facts), ...moreLines(more, facts.words)].map((line) => el("p", {}, line)),
     age,
-    readingList(more),
+    !facts.event && readingList(more),
     attrs.length > 0 && el("dl", {}, attrs.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])),
     stacks);
 }
@@ -126,7 +126,7 @@ export class Inspector {
   /** `facts` is the selected phase or null, `area` the statistics of a selected area or null, `round` may be null. */
   draw({ store, facts, area, round, now }) {
     this.#ask(facts);
-    const stacks = this.stacks.draw(facts);
+    const stacks = this.stacks.draw(facts?.event ? null : facts);
     const ago = endedAgo(store, facts, now);
     this.age.hidden = !ago;
     say(this.age, ago);

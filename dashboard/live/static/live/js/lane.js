@@ -1,8 +1,10 @@
-// One worker on the page: what is said of it, its ended and open phases, and its records that were lost.
+// One worker on the page: what is said of it, its ended and open phases, its events, and its records that were lost.
 
+import { firstAt } from "./instants.js";
 import { LaneSpans } from "./spans.js";
 
 export const GAP_LIMIT = 2000;
+export const EVENT_LIMIT = 2000;
 
 export class Lane {
   constructor(index) {
@@ -11,6 +13,13 @@ export class Lane {
     this.spans = new LaneSpans();
     this.open = [];
     this.gaps = [];
+    this.events = [];
+  }
+
+  /** Takes an event {attempt, id, start, round, phase, thread} that is new; the oldest of very many leave. */
+  happen(event) {
+    this.events.splice(firstAt(this.events, event.start), 0, event);
+    if (this.events.length > EVENT_LIMIT) this.events.splice(0, EVENT_LIMIT / 10);
   }
 
   /** Takes a gap {begin, end, count, attempt} that it does not know. */
@@ -20,17 +29,19 @@ export class Lane {
     if (this.gaps.length > GAP_LIMIT) this.gaps = this.gaps.sort((a, b) => a.begin - b.begin).slice(GAP_LIMIT / 10);
   }
 
-  /** All its phases that are known, ended and open, in order: {attempt, id, start, end}. */
+  /** All its phases, ended and open, and events in order: {attempt, id, start, end}. */
   phases() {
-    const { spans, open } = this;
+    const { spans, open, events } = this;
     spans.settle();
     const ended = Array.from({ length: spans.count }, (_, i) => ({ attempt: spans.attempt[i], id: spans.id[i], start: spans.start[i], end: spans.end[i] }));
-    return [...ended, ...open].sort((a, b) => a.start - b.start || a.id - b.id);
+    const instants = events.map((event) => ({ ...event, end: event.start }));
+    return [...ended, ...open, ...instants].sort((a, b) => a.start - b.start || a.id - b.id);
   }
 
   /** Forgets what ended before `time`. */
   dropBefore(time) {
     this.gaps = this.gaps.filter((gap) => !(gap.end < time));
+    this.events = this.events.filter((event) => event.start >= time);
     this.spans.dropBefore(time);
   }
 }

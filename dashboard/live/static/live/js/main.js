@@ -2,7 +2,7 @@
 
 import { Actions } from "./actions.js";
 import { Connection } from "./connection.js";
-import { ofBar } from "./detail.js";
+import { ofBar, ofEvent } from "./detail.js";
 import { el, fill, say } from "./dom.js";
 import { duration, plural } from "./format.js";
 import { TYPE } from "./frames.js";
@@ -30,7 +30,7 @@ const root = document.getElementById("live");
 const elements = Object.fromEntries([...root.querySelectorAll("[data-part]")].map((element) => [element.dataset.part, element]));
 elements.root = root;
 const base = `${location.pathname.replace(/\/?$/, "/")}live/`;
-const page = new Page(elements, { phase: `${base}phase` });
+const page = new Page(elements, { phase: `${base}phase`, event: `${base}event` });
 const { store, view, ui } = page;
 
 const theme = new Theme(document.documentElement, () => renderer.invalidate());
@@ -90,10 +90,11 @@ function words(now) {
   if (store.origin !== null) history.look(store, view);
 }
 
-/** The phase under a point, within three pixels. */
+/** The event or phase under a point, within some pixels. */
 function phaseAt(point) {
   const place = under(page, point);
   if (!place) return { place: null, facts: null };
+  if (place.event) return { place, facts: ofEvent(store, place.lane, place.event) };
   const bar = [0.5, 3].map((reach) => winner(place.lane, place.time - view.perPixel * reach, place.time + view.perPixel * reach, ui.selection)).find(Boolean);
   return { place, facts: bar ? ofBar(store, place.lane, bar) : null };
 }

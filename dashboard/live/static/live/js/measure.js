@@ -1,5 +1,6 @@
 // Sizes as the browser laid them out, and which rows of the lanes are in sight.
 
+import { firstAt, instantNear } from "./instants.js";
 import { rowAt } from "./lanes.js";
 
 /** Gives the view its width and the page its `viewport`: px from the first lane's top that are in sight, and how many. */
@@ -37,12 +38,29 @@ export function gapsInSight(layout, view, viewport) {
   return found;
 }
 
-/** What lies at a point of the lanes: {row, lane, time, gap} or null. */
+/** Events in sight with their places: {event, x, y, size}; of those within a pixel the last. */
+export function instantsInSight(layout, view, viewport) {
+  const found = [];
+  for (const { lane, y, height } of rowsInSight(layout, viewport)) {
+    const events = lane?.events ?? [];
+    let before = -Infinity;
+    for (let i = firstAt(events, view.from); i < events.length && events[i].start <= view.to; i++) {
+      const x = view.x(events[i].start);
+      if (x - before < 1) found.pop();
+      before = x;
+      found.push({ event: events[i], x, y: y - viewport.top + (height - layout.bar) / 2, size: Math.max(2, Math.min(7, layout.bar / 2)) });
+    }
+  }
+  return found;
+}
+
+/** What lies at a point of the lanes: {row, lane, time, gap, event} or null. */
 export function under(page, point) {
   const { layout, view, viewport } = page;
   const row = layout.rows[rowAt(layout.rows, viewport.top + point.y)];
   if (!row?.lane) return null;
   const time = view.time(point.x);
   const gap = row.lane.gaps.find((one) => one.begin <= time + view.perPixel * 2 && one.end >= time - view.perPixel * 2);
-  return { row, lane: row.lane, time, gap };
+  const depth = viewport.top + point.y - row.y - (row.height - layout.bar) / 2;
+  return { row, lane: row.lane, time, gap, event: instantNear(row.lane, time, view.perPixel, depth) };
 }

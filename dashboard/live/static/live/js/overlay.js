@@ -3,6 +3,7 @@
 import { fit } from "./dom.js";
 import { FLAG } from "./frames.js";
 import { duration, isolated } from "./format.js";
+import { drawInstants } from "./instants.js";
 import { RANK } from "./raster.js";
 
 const LABELLED = 24;
@@ -44,6 +45,7 @@ export class Overlay {
     for (const bar of scene.bars) this.#bar(bar, scene);
     for (const bar of scene.bars) this.#frame(bar, scene);
     for (const place of scene.gaps) this.#gap(place, theme);
+    drawInstants(this.context, scene.instants, scene);
     this.#verticals(scene);
   }
 

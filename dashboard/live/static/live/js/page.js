@@ -16,7 +16,7 @@ export class Page {
   constructor(elements, paths) {
     Object.assign(this, { elements, paths, store: new Store(), clock: new Clock(), view: new View(), layoutStamp: "" });
     this.viewport = { top: 0, height: 1 };
-    this.details = new Details(paths.phase);
+    this.details = new Details(paths.phase, paths.event);
     this.layout = arrange([], defaults());
     this.pending = parse(location.search);
     const { group, sort, rows, show, track, filter, round, selection } = this.pending;

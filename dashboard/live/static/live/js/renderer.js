@@ -4,7 +4,7 @@ import { Mirror } from "./aria.js";
 import { drawAxis, ticks } from "./axis.js";
 import { Charts } from "./charts.js";
 import { Heads } from "./heads.js";
-import { gapsInSight, measure, rowsInSight } from "./measure.js";
+import { gapsInSight, instantsInSight, measure, rowsInSight } from "./measure.js";
 import { Overlay } from "./overlay.js";
 import { Strip } from "./strip.js";
 import { Table } from "./table.js";
@@ -132,8 +132,9 @@ export class Renderer {
     if (ui.show !== "lanes") return;
     const { hover, selection: selected, mark, cursor, area } = ui;
     const gaps = gapsInSight(layout, view, viewport);
+    const instants = instantsInSight(layout, view, viewport);
     const tracks = ui.track ? [...rowsInSight(layout, viewport)].filter((row) => row.kind === "track") : [];
-    this.overlay.draw({ view, theme: this.theme, store, bars: this.bars, gaps, hover, selected, now, mark, cursor, area, ...viewport });
+    this.overlay.draw({ view, theme: this.theme, store, bars: this.bars, gaps, instants, hover, selected, now, mark, cursor, area, ...viewport });
     this.tracks = drawTracks(this.overlay.context, tracks, { store, view, theme: this.theme, cursor, ...viewport });
   }
 

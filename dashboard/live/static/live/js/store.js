@@ -44,6 +44,7 @@ export class Store {
       else if (frame.type === TYPE.STEP) this.rounds.apply(frame, this.origin);
       else if (frame.type === TYPE.SAMPLE) this.samples.apply(frame, this.origin);
       else if (frame.type === TYPE.GAP) this.#gaps(frame);
+      else if (frame.type === TYPE.EVENT) this.#events(frame);
       else if (frame.type === TYPE.FINDING) for (const finding of frame.json) this.marks.put(finding, this.lanes);
     }
     this.#openPhases(frames);
@@ -126,6 +127,15 @@ export class Store {
     }
   }
 
+  #events(frame) {
+    const c = frame.columns;
+    const times = relative(frame, c.time, this.origin);
+    for (let i = 0; i < frame.count; i++) {
+      if (!this.seen.add(c.attempt[i], c.id[i])) continue;
+      this.lane(c.lane[i]).happen({ attempt: c.attempt[i], id: c.id[i], start: times[i], round: c.round[i], phase: c.phase[i], thread: c.thread[i] });
+    }
+  }
+
   #gaps(frame) {
     const c = frame.columns;
     const begin = relative(frame, c.begin, this.origin);
@@ -182,6 +192,7 @@ export class Store {
       lane.dropBefore(cut);
       this.total += spans.count;
       for (let i = 0; i < spans.count; i++) this.seen.add(spans.attempt[i], spans.id[i]);
+      for (const { attempt, id } of lane.events) this.seen.add(attempt, id);
     }
     this.forgotten = cut;
     this.earliest = cut;

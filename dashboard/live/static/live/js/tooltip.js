@@ -59,7 +59,7 @@ export class Tooltip {
     if (facts.finding) shown.push(el("div", { class: "tip-finding" }, facts.finding.observed));
     shown.push(...moreLines(this.more, facts.words).map((line) => el("div", {}, line)));
     for (const [label, text, tone] of readingRows(this.more?.readings, facts.kind)) shown.push(el("div", { class: "tip-reading", "data-tone": tone }, el("span", {}, label), text));
-    for (const [name, text] of attributes(this.more?.attrs)) shown.push(el("div", { class: "tip-attr" }, `${isolated(name)}: ${text}`));
+    for (const [name, text] of attributes(this.more)) shown.push(el("div", { class: "tip-attr" }, `${isolated(name)}: ${text}`));
     fill(this.element, ...shown);
   }
 

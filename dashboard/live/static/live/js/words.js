@@ -6,7 +6,7 @@ const STEPS = { round: "step", worker: "rank", trainer: "rank" };
 /** Whether the run is one job of equal ranks: it has no coordinator, and its phases are those of a step. */
 function isDataParallel({ lanes, phases, collectives }) {
   const roles = new Set([...lanes.values()].map((lane) => lane.info.role));
-  return roles.has("trainer") && !roles.has("coordinator") && (collectives.phases.size > 0 || phases.some((phase) => phase?.name === "step"));
+  return roles.has("trainer") && !roles.has("coordinator") && (collectives.phases.size > 0 || phases.some((phase) => phase?.name === "step" && phase.kind === "compute"));
 }
 
 /** The run's words in the singular: {round, worker, trainer}. */
