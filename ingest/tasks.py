@@ -1,17 +1,20 @@
 """What Celery does, started by name: each task loads, calls what knows, stores and tells."""
 
 import logging
+from collections.abc import Sequence
 from uuid import UUID
 
 from celery import shared_task
 from django.db import transaction
 
-from ingest.detection import straggler, summary
+from ingest.detection import round_analysis, straggler, summary, work_on_path
 from ingest.detection.facts import History
+from ingest.detection.verdicts import Verdict
+from ingest.detection.windows import FILLS_S
 from ingest.feed import messages
 from ingest.feed.publisher import publish, publish_findings
-from ingest.queries import judging, judging_windows, rounds
-from ingest.store import deletion, findings, summaries
+from ingest.queries import analysing, artifacts, judging, judging_windows, rounds
+from ingest.store import analyses, deletion, findings, summaries
 from ingest.store.findings import Changed
 from ingest.store.locks import Lock, hold
 from ingest.store.summaries import Try
@@ -39,6 +42,14 @@ def judge_round(run_id: str, index: int, generation: int) -> None:
     told = rounds.steps(key, [judged.id])
     publish(key, messages.steps(told.rows, told.newest))
     publish_findings(key, changed)
+    _analyse(key, index, generation)
+
+
+def _analyse(run_id: UUID, index: int, generation: int) -> None:
+    """At once where a round is a window by itself; of short ones there may be many, and each waits to be asked for."""
+    due = analysing.due(run_id, index, generation, least_s=FILLS_S)
+    if due is not None:
+        analyses.save(due.id, due.version, round_analysis.told(due.given))
 
 
 def _judge_windows(judged: judging.Closed, index: int) -> Changed:
@@ -54,8 +65,18 @@ def _judge_windows(judged: judging.Closed, index: int) -> Changed:
             changed += findings.put_once(run, straggler.KIND, window[0], judgement.once)
         if one.lasting:
             changed += findings.put_lasting(run, straggler.KIND, _known_from(history), judgement.lasting)
+            changed += findings.put_lasting(
+                run, work_on_path.KIND, _known_from(history), _work_on_path(run.pk, history)
+            )
             summaries.save_lasting(one.reach.versions())
     return changed
+
+
+def _work_on_path(run_id: UUID, history: History) -> Sequence[Verdict]:
+    if not history.windows:
+        return ()
+    first, last = _known_from(history), history.windows[-1].rounds[-1]
+    return work_on_path.judge(history, artifacts.loaded_later(run_id, first, last))
 
 
 def _known_from(history: History) -> int:

@@ -66,6 +66,11 @@ class Spans:
     def __len__(self) -> int:
         return len(self.start)
 
+    def chosen(self, rows: Ints) -> "Spans":
+        """The spans in these places, with the same names."""
+        columns = [name for name in self.__slots__ if name != "names"]
+        return Spans(**{name: getattr(self, name)[rows] for name in columns}, names=self.names)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:

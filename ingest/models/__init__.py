@@ -1,5 +1,6 @@
 """The nouns of Roundwatch, one file each; import them from here."""
 
+from ingest.models.analyses import Analysis
 from ingest.models.conditions import Conditions
 from ingest.models.events import Event
 from ingest.models.findings import Finding
@@ -12,6 +13,7 @@ from ingest.models.tokens import Token
 from ingest.models.workers import Worker
 
 __all__ = [
+    "Analysis",
     "Conditions",
     "Event",
     "Finding",

@@ -2,17 +2,29 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
+from django.db import connection
+from django.db.models import Q, prefetch_related_objects
 
 from ingest.models import Round, Run
 from ingest.models.rounds import newest_generations
 from ingest.queries.pages import Page, Place, page
 
+# Characters of analyses on one page: a page of rounds with long paths ends early.
+_MOST_PAGE_CHARS = 4 << 20
+_FITS = """
+SELECT count(*) FROM (
+    SELECT sum(size) OVER (ORDER BY index, generation) - size AS before FROM (
+        SELECT r.index, r.generation, coalesce(length(a.content::text), 0) AS size
+        FROM ingest_round r LEFT JOIN ingest_analysis a ON a.round_id = r.id WHERE r.id = ANY(%s)) AS sized) AS summed
+WHERE before < %s
+"""
+
 
 def listed(run: Run, *, begin_ns: int | None, end_ns: int | None, after: Place | None, limit: int) -> Page[Round]:
-    """The run's rounds that began in [begin_ns, end_ns), all generations, by index and generation."""
+    """The run's rounds that began in [begin_ns, end_ns), all generations, by index and generation, with analyses."""
     rows = Round.objects.filter(run=run)
     if begin_ns is not None:
         rows = rows.filter(begin_ns__gte=begin_ns)
@@ -22,12 +34,22 @@ def listed(run: Run, *, begin_ns: int | None, end_ns: int | None, after: Place |
         index, generation = after
         rows = rows.filter(Q(index__gt=index) | Q(index=index, generation__gt=generation))
     found = list(rows.order_by("index", "generation")[: limit + 1])
+    with connection.cursor() as cursor:
+        cursor.execute(_FITS, [[row.pk for row in found], _MOST_PAGE_CHARS])
+        limit = min(limit, *cursor.fetchone())
+    prefetch_related_objects(found[:limit], "analysis")
     return page(found, limit, lambda row: row, lambda row: (row.index, row.generation))
+
+
+def analysis_of(row: Round) -> dict[str, Any] | None:
+    """What was concluded of the round by itself (as round_analysis.as_json tells it), if its data is still that."""
+    found = getattr(row, "analysis", None)
+    return found.content if found is not None and row.closed and found.version == row.data_version else None
 
 
 def one(run: Run, index: int, generation: int | None) -> Round | None:
     """The round in this generation, or in its newest."""
-    rows = Round.objects.filter(run=run, index=index).order_by("-generation")
+    rows = Round.objects.filter(run=run, index=index).select_related("analysis").order_by("-generation")
     return (rows if generation is None else rows.filter(generation=generation)).first()
 
 

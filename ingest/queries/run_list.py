@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from ingest.models import Finding, Run, Worker
-from ingest.models.findings import FindingState
+from ingest.models.findings import FindingState, Severity
 from ingest.models.runs import RunState
 from roundwatch.wire import KINDS
 
@@ -115,8 +115,9 @@ def matching(runs: QuerySet[Run], text: str) -> QuerySet[Run]:
 
 
 def with_open_findings(runs: QuerySet[Run]) -> QuerySet[Run]:
-    """Return those that have at least one open finding."""
-    return runs.filter(Exists(Finding.objects.filter(run=OuterRef("pk"), state=FindingState.OPEN)))
+    """Return those that have at least one open finding; what is only worth knowing (severity info) is none."""
+    opened = Finding.objects.filter(run=OuterRef("pk"), state=FindingState.OPEN).exclude(severity=Severity.INFO)
+    return runs.filter(Exists(opened))
 
 
 def projects_of(team_id: UUID) -> list[str]:
@@ -218,7 +219,7 @@ SELECT newest.*
 FROM unnest(%(keys)s::uuid[]) AS listed(id) CROSS JOIN LATERAL (
     SELECT run_id, kind, phase, severity, observed,
            count(*) OVER (), count(*) FILTER (WHERE state = 'open') OVER (), rounds
-    FROM ingest_finding WHERE run_id = listed.id
+    FROM ingest_finding WHERE run_id = listed.id AND severity <> 'info'
     ORDER BY (state = 'open') DESC, opened_at DESC LIMIT %(findings)s
 ) AS newest
 """

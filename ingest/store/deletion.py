@@ -37,6 +37,7 @@ _LAST = (
     f"DELETE FROM ingest_quarantine WHERE {_OF_ITS_STREAMS}",  # noqa: S608 - constants
     "DELETE FROM ingest_finding WHERE run_id = %(key)s",
     "DELETE FROM ingest_workerround WHERE round_id IN (SELECT id FROM ingest_round WHERE run_id = %(key)s)",
+    "DELETE FROM ingest_analysis WHERE round_id IN (SELECT id FROM ingest_round WHERE run_id = %(key)s)",
     "DELETE FROM ingest_round WHERE run_id = %(key)s",
     "DELETE FROM ingest_phasename WHERE run_id = %(key)s",
     """UPDATE ingest_stream SET deleted = true, run_id = NULL, worker_id = NULL, opens = '[]', numbers = '{}'

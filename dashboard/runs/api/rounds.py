@@ -6,6 +6,7 @@ from uuid import UUID
 from django.http import Http404, HttpRequest
 from ninja import Field, Query, Router, Schema
 
+from dashboard.runs.api import analyses
 from dashboard.runs.api.access import run_of
 from dashboard.runs.api.paging import Period, answered, numbers
 from dashboard.runs.api.shapes import Listed, RoundShape, seconds_between, time_of
@@ -30,7 +31,7 @@ def list_rounds(request: HttpRequest, run_id: UUID, period: Query[Period]) -> di
         run_of(request, run_id), begin_ns=period.begin_ns, end_ns=period.end_ns, after=numbers(period.cursor, 2),
         limit=period.limit,
     )  # fmt: skip
-    return answered(found, _shape)
+    return answered(found, lambda row: _shape(row) | analyses.shape(row))
 
 
 @router.get("/runs/{uuid:run_id}/rounds/{int:index}", response=RoundShape)
@@ -40,7 +41,7 @@ def get_round(request: HttpRequest, run_id: UUID, index: int, which: Query[Which
     row = rounds.one(run, index, which.generation) if index <= _MOST else None
     if row is None:
         raise Http404
-    return _shape(row)
+    return _shape(row) | analyses.shape_now(row)
 
 
 def _shape(row: Round) -> dict[str, Any]:
@@ -52,5 +53,5 @@ def _shape(row: Round) -> dict[str, Any]:
         "closed": row.closed, "trainers": row.trainers, "coverage": row.coverage,
         "gpu_waiting_share": row.gpu_waiting_share,
         "kind_seconds": row.kind_seconds and dict(zip(KINDS, row.kind_seconds, strict=True)),
-        "gpu_waiting": None, "critical_path": None, "what_if": None, "intervals": None, "judged": row.judged,
+        "judged": row.judged,
     }  # fmt: skip

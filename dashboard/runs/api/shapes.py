@@ -70,39 +70,51 @@ class ConditionsShape(Schema):
 
 
 class PathSegment(Schema):
-    """A piece of a round's critical path; a gap belongs to no phase."""
+    """A piece of a round's critical path: a phase's own time, or the gap before it, which no phase explains."""
 
     worker: str
-    phase: str
+    phase: str = Field(description="Of a gap the phase that came after it; empty before the round's end.")
     kind: str
     start: Time
     end: Time
     seconds: float
     gap: bool
+    clock_error_s: float = Field(description="How uncertain its start is: both clocks' errors where workers change.")
 
 
 class Waiting(Schema):
-    """What kept GPUs waiting for so long, as the mean over trainers."""
+    """What kept GPUs waiting for so long, as the mean over trainers; all together they are the mean GPU waiting."""
 
-    worker: str
+    worker: str = Field(description="Empty where a phase of many workers is told of together.")
     phase: str
+    kind: str
+    gap: bool
     seconds: float
+    others_gpu_seconds: float = Field(description="GPU time that other trainers lost waiting for it, summed.")
 
 
 class WhatIf(Schema):
     """What a round would save if the scope had taken its reference time."""
 
-    scope: dict[str, Any]
+    scope: dict[str, Any] = Field(
+        description="worker, phase, worker and phase, machine or site; or joint: a list of worker and phase."
+    )
     seconds_saved: float
+    seconds_added: float | None = Field(description="What the scope alone costs a round that is otherwise as fast.")
+    gpu_seconds_waited: float | None = Field(description="GPU time that other trainers lost waiting for it, summed.")
 
 
 class IntervalShape(Schema):
-    """The time between two boundaries, and whether it passed its check."""
+    """The time between two boundaries, and whether it passed its check; its parts sum to it."""
 
     name: str
-    seconds: float
+    seconds: float | None
     check: str | None
     passed: bool | None
+    clock_error_s: float | None
+    not_instrumented_s: float | None = Field(description="How much of it no phase explains.")
+    parts: list[PathSegment]
+    abstained: str = Field(description="Why it could not be measured, or empty.")
 
 
 class SightShape(Schema):

@@ -30,13 +30,14 @@ class Segment:
         return self.end_ns - self.begin_ns
 
 
-def walk(graph: Graph) -> tuple[Segment, ...]:
+def walk(graph: Graph, *, lane: int | None = None) -> tuple[Segment, ...]:
     """The path in the order in which it happened: disjoint, without holes, summing to the round's length exactly.
 
-    A round in which no phase worked has one gap without a lane (-1); an empty round has no segments.
+    It leads to what ended last, or to what ended last on `lane`. A round in which no phase worked has one gap
+    without a lane (-1); an empty round has no segments.
     """
     found: list[Segment] = []
-    node = last_piece(graph)
+    node = last_piece(graph, lane)
     _add(graph, found, node, int(graph.end[node]) if node >= 0 else graph.begin_ns, graph.end_ns, ends=True)
     while node >= 0:
         start, ready, before = int(graph.start[node]), int(graph.ready[node]), int(graph.follows[node])
@@ -49,12 +50,12 @@ def walk(graph: Graph) -> tuple[Segment, ...]:
     return _joined(found[::-1])
 
 
-def last_piece(graph: Graph) -> int:
-    """The piece that ends last, -1 for none: the path leads there.
+def last_piece(graph: Graph, lane: int | None = None) -> int:
+    """The piece that ends last, anywhere or on `lane`, -1 for none: the path leads there.
 
     What goes on beyond the round's end did not end it, if anything else ended with it.
     """
-    pieces = np.flatnonzero(graph.key < 0)
+    pieces = np.flatnonzero((graph.key < 0) & ((graph.lane == lane) if lane is not None else True))
     if not len(pieces):
         return -1
     latest = pieces[graph.end[pieces] == graph.end[pieces[-1]]]

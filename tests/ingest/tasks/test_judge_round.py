@@ -44,7 +44,7 @@ def test_the_slow_encoders_become_one_resolved_finding_with_marks_on_their_bars(
     assert [(one.index, one.generation) for one in story.tell()] == [(0, 0), (1, 0)]
     judge(story, 0, 1)
 
-    (finding,) = Finding.objects.filter(run=story.run)
+    (finding,) = Finding.objects.filter(run=story.run, kind="straggler")
     assert (finding.kind, finding.phase, finding.state, finding.severity) == (
         "straggler", "encode", "resolved", "warning",
     )  # fmt: skip
@@ -89,7 +89,49 @@ def test_what_could_not_have_been_seen_is_said(cast: Cast) -> None:
     assert judged["prepare"]["abstained"] == "noise not known yet: less than 3.0 x is not named"
     assert judged["prepare"]["smallest_ratio"] == 3.0
     assert judged["aggregate"]["abstained"] == "nothing to compare with yet"
-    assert Finding.objects.count() == 0
+    assert Finding.objects.filter(kind="straggler").count() == 0
+
+
+def test_work_on_the_path_is_told_once_and_goes_on_until_the_run_ends(cast: Cast) -> None:
+    story = Story(cast.team, lasting_for_a_while(9))
+    story.tell(0)
+    judge(story, 0)
+    assert not Finding.objects.filter(kind="work_on_path").exists()
+    story.tell(*range(1, 9))
+    judge(story, *range(1, 9))
+
+    found = Finding.objects.filter(run=story.run, kind="work_on_path").order_by("phase")
+    assert [(row.phase, row.severity, row.state, row.rounds, row.spans, row.hypothesis) for row in found] == [
+        (phase, "info", "open", [], [], "") for phase in ("aggregate", "apply", "encode")
+    ]
+
+
+def test_what_was_saved_and_never_loaded_says_so_until_it_is_loaded(cast: Cast) -> None:
+    scenario = scenarios.exchange(
+        "with a fallback", scenarios.crew(2), rounds=3, train=20.0, encode=1.0, aggregate=5.0, apply=1.0
+    )
+    saved = {did.round: {"artifact": f"model-{did.round}", "after": "upload"} for did in scenario.phases}
+    saving = tuple(
+        replace(did, name="save", attrs=saved[did.round]) if did.name == "aggregate"
+        else replace(did, attrs={"after": "save"}) if did.name == "apply" else did
+        for did in scenario.phases
+    )  # fmt: skip
+    story = Story(cast.team, replace(scenario, phases=saving))
+    story.tell(0, 1)
+    judge(story, 0, 1)
+    before = Finding.objects.get(run=story.run, phase="save")
+    assert before.evidence["loaded_later"] is False
+    assert before.observed.endswith("Nothing of what it saved was loaded since.")
+
+    recorder = story.recorders["rank-0"]
+    recorder.phase("load", story.at(60), story.at(61), round=-1, artifact="model-1")
+    store(cast.team, [recorder.batch()])
+    story.tell(2)
+    judge(story, 2)
+
+    before.refresh_from_db()
+    assert before.evidence["loaded_later"] is True
+    assert before.hypothesis == ""
 
 
 def test_judging_again_changes_nothing(cast: Cast) -> None:
@@ -116,7 +158,7 @@ def test_a_round_that_is_gone_or_open_again_is_not_judged(cast: Cast) -> None:
     judge_round("00000000-0000-0000-0000-000000000000", 0, 0)
 
     assert Round.objects.get(run=story.run, index=1).verdict_version == -1
-    assert Finding.objects.count() == 0
+    assert Finding.objects.filter(kind="straggler").count() == 0
 
 
 def test_late_data_is_judged_anew_and_takes_back_what_it_disproves(cast: Cast) -> None:
@@ -124,7 +166,7 @@ def test_late_data_is_judged_anew_and_takes_back_what_it_disproves(cast: Cast) -
     story = Story(cast.team, scenario)
     story.tell()
     judge(story, 0, 1)
-    told = Finding.objects.get(run=story.run)
+    told = Finding.objects.get(run=story.run, kind="straggler")
     assert told.workers == ["rank-6", "rank-7"]
 
     # What looked like encoding was mostly a wait nested in it, of which its host told later.
@@ -163,7 +205,9 @@ def test_an_incident_opens_once_goes_on_and_is_resolved_after_three_clean_rounds
     assert incident.resolved_at is not None
     assert incident.resolved_at.timestamp() == pytest.approx(ends[11] / 1e9, abs=1e-5)
     # The round before it was known to come back stands by itself.
-    assert [row.rounds for row in Finding.objects.filter(run=story.run).exclude(pk=incident.pk)] == [[6]]
+    assert [row.rounds for row in Finding.objects.filter(run=story.run, kind="straggler").exclude(pk=incident.pk)] == [
+        [6]
+    ]
 
 
 def test_the_order_of_judgement_does_not_matter_in_the_end(cast: Cast) -> None:
@@ -179,7 +223,7 @@ def test_the_order_of_judgement_does_not_matter_in_the_end(cast: Cast) -> None:
 
 
 def told(story: Story) -> list[tuple[object, ...]]:
-    rows = Finding.objects.filter(run=story.run).order_by("fingerprint")
+    rows = Finding.objects.filter(run=story.run, kind="straggler").order_by("fingerprint")
     return [(row.fingerprint, row.state, row.workers, row.rounds, row.observed, row.evidence) for row in rows]
 
 
@@ -192,7 +236,10 @@ def test_an_incident_of_a_run_that_has_ended_is_over(cast: Cast) -> None:
 
     assert findings.resolve_of_ended_runs() == {}
     story.finish()
-    assert findings.resolve_of_ended_runs() == {story.run.pk: [incident]}
+    resolved = findings.resolve_of_ended_runs()
+    assert list(resolved) == [story.run.pk]
+    assert incident in resolved[story.run.pk]
+    assert {row.state for row in resolved[story.run.pk]} == {FindingState.RESOLVED}
 
     incident.refresh_from_db()
     assert incident.state == FindingState.RESOLVED
@@ -210,14 +257,14 @@ def test_short_rounds_are_judged_together_when_their_window_is_whole(cast: Cast)
     story = Story(cast.team, scenario)
     story.tell(*range(13))
     judge(story, *range(9, 13))
-    assert not Finding.objects.exists()
+    assert not Finding.objects.filter(kind="straggler").exists()
     judged = Round.objects.filter(run=story.run, judged__isnull=False)
     assert sorted(judged.values_list("index", flat=True)) == [5, 6, 7, 8, 9]
 
     story.tell(13, 14)
     judge(story, 13, 14)
 
-    (finding,) = Finding.objects.filter(run=story.run)
+    (finding,) = Finding.objects.filter(run=story.run, kind="straggler")
     assert (finding.phase, finding.workers, finding.rounds) == ("train", ["rank-1"], [10, 11, 12, 13, 14])
     assert len(finding.spans) == 5
 
@@ -234,7 +281,7 @@ def test_a_restarted_round_is_judged_in_its_newest_generation(cast: Cast) -> Non
     ]  # fmt: skip
     judge(story, 0, 1)
 
-    (finding,) = Finding.objects.filter(run=story.run)
+    (finding,) = Finding.objects.filter(run=story.run, kind="straggler")
     assert (finding.state, finding.workers, finding.spans) == ("resolved", [], [])
     older = Round.objects.get(run=story.run, index=1, generation=0)
     assert older.verdict_version == older.data_version
@@ -253,7 +300,7 @@ def test_what_training_code_writes_into_attributes_never_stops_a_judgement(cast:
     story.tell()
     judge(story, 0, 1)
 
-    assert Finding.objects.get(run=story.run).workers == ["rank-6", "rank-7"]
+    assert Finding.objects.get(run=story.run, kind="straggler").workers == ["rank-6", "rank-7"]
 
 
 def test_viewers_are_told_of_the_figures_and_the_finding(cast: Cast) -> None:
@@ -264,7 +311,10 @@ def test_viewers_are_told_of_the_figures_and_the_finding(cast: Cast) -> None:
     entries = redis.Redis.from_url(settings.REDIS_URL).xrange(feed_key(story.run.pk))
     sent = [frame for _, entry in entries for frame in frames.decode(entry[b"f"])]
     (found,) = [payload["json"] for kind, payload in sent if kind == FrameType.FINDING]
-    assert [(one["phase"], one["workers"]) for one in found] == [("encode", ["rank-6", "rank-7"])]
+    assert [(one["kind"], one["phase"], one["workers"]) for one in found] == [
+        ("straggler", "encode", ["rank-6", "rank-7"]), ("work_on_path", "apply", ["rank-0"]),
+        ("work_on_path", "encode", ["rank-7"]),
+    ]  # fmt: skip
     steps = [payload for kind, payload in sent if kind == FrameType.STEP]
     assert steps[-1]["index"].tolist() == [1]
     assert steps[-1]["waiting"][0] == pytest.approx(1 - 30 / 65, abs=1e-4)
@@ -285,7 +335,7 @@ def test_a_phase_of_another_worker_told_by_one_stream_is_judged_as_that_workers(
     rounds.close_ended(story.run.pk)
     judge(story, 0, 1)
 
-    (finding,) = Finding.objects.filter(run=story.run)
+    (finding,) = Finding.objects.filter(run=story.run, kind="straggler")
     assert finding.workers == ["rank-6", "rank-7"]
     lanes = {worker.index: worker.name for worker in story.run.workers.all()}
     assert {lanes[lane] for _, _, lane, _ in finding.spans} == {"rank-6", "rank-7"}

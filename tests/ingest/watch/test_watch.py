@@ -266,8 +266,8 @@ def test_the_command_watches_and_a_worker_judges_without_anybody_else(
     watcher = process("manage.py", "watch")
     process("-m", "celery", "-A", "dashboard.project.celery", "worker", "--pool", "solo", "--loglevel", "WARNING")
 
-    eventually(lambda: Finding.objects.filter(run=story.run).exists(), within_s=60)
-    assert Finding.objects.get(run=story.run).workers == ["rank-6", "rank-7"]
+    eventually(lambda: Finding.objects.filter(run=story.run, kind="straggler").exists(), within_s=60)
+    assert Finding.objects.get(run=story.run, kind="straggler").workers == ["rank-6", "rank-7"]
 
     watcher.send_signal(signal.SIGTERM)
     assert watcher.wait(5) == 0

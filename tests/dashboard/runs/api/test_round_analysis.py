@@ -1,0 +1,198 @@
+"""What REST says a round waited for: it adds up, is computed when it is asked for, and follows late data."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from dashboard.teams import tokens
+from ingest.detection import round_analysis
+from ingest.models import Analysis, Phase, Round
+from ingest.queries import rounds as round_queries
+from ingest.store import analyses, deletion, rounds
+from ingest.tasks import judge_round
+from tests.cast import Cast
+from tests.ingest import scenarios
+from tests.ingest.scenarios import Did, Scenario
+from tests.ingest.storing import Story, store
+
+pytestmark = pytest.mark.django_db
+FIELDS = ("gpu_waiting", "critical_path", "what_if", "intervals")
+
+
+def asked(cast: Cast, path: str, **query: Any) -> Any:
+    token = tokens.issue(cast.team, "script", ("read",))
+    response = Client(headers={"authorization": f"Bearer {token}"}).get(f"/api/v1/runs/{path}", query)
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+def told(cast: Cast, scenario: Scenario, *, judged: bool = True) -> Story:
+    story = Story(cast.team, scenario)
+    story.tell()
+    if judged:
+        for index in range(len(scenario.rounds)):
+            judge_round(str(story.run.pk), index, 0)
+    return story
+
+
+def short(rounds_told: int = 3) -> Scenario:
+    return scenarios.exchange(
+        "short rounds",
+        scenarios.crew(2),
+        rounds=rounds_told,
+        train=0.5,
+        encode=0.2,
+        upload=0.1,
+        aggregate=0.1,
+        apply=0.1,
+    )
+
+
+def test_the_path_sums_to_the_wall_time_and_names_the_slow_encoder(cast: Cast) -> None:
+    story = told(cast, scenarios.two_slow_encoders())
+
+    one = asked(cast, f"{story.run.pk}/rounds/1")
+
+    path = one["critical_path"]
+    assert [(part["worker"], part["phase"], part["kind"], part["seconds"], part["gap"]) for part in path] == [
+        ("rank-7", "train", "compute", 30.0, False), ("rank-7", "encode", "encode", 18.0, False),
+        ("rank-7", "upload", "transfer", 1.0, False), ("coordinator", "aggregate", "aggregate", 3.0, False),
+        ("rank-0", "apply", "apply", 13.0, False),
+    ]  # fmt: skip
+    assert sum(round(part["seconds"] * 1e6) for part in path) == round(one["wall_s"] * 1e6) == 65_000_000
+    assert (path[0]["start"], path[-1]["end"]) == (one["start"], one["end"])
+    assert [part["start"] for part in path[1:]] == [part["end"] for part in path[:-1]]
+
+
+def test_gpu_waiting_sums_to_the_rounds_figure_and_says_what_others_lost(cast: Cast) -> None:
+    story = told(cast, scenarios.two_slow_encoders())
+
+    one = asked(cast, f"{story.run.pk}/rounds/1")
+
+    assert sum(part["seconds"] for part in one["gpu_waiting"]) == pytest.approx(one["gpu_waiting_share"] * 65)
+    lost = {(part["worker"], part["phase"]): part["others_gpu_seconds"] for part in one["gpu_waiting"]}
+    assert lost["rank-7", "encode"] + lost["rank-7", "upload"] == pytest.approx(225.7, abs=0.1)
+
+
+def test_what_if_says_what_one_fix_saves_and_what_both_do(cast: Cast) -> None:
+    story = told(cast, scenarios.two_slow_encoders())
+
+    first, *fixes = asked(cast, f"{story.run.pk}/rounds/1")["what_if"]
+
+    assert sorted(item["worker"] for item in first["scope"]["joint"]) == ["rank-6", "rank-7"]
+    assert first["seconds_saved"] == pytest.approx(15.7)
+    (one,) = [fix for fix in fixes if fix["scope"] == {"worker": "rank-7", "phase": "encode"}]
+    assert one["seconds_saved"] == pytest.approx(0.2)
+    assert one["seconds_added"] == pytest.approx(16.07, abs=0.01)
+
+
+def test_a_round_is_the_same_in_the_list_and_a_page_of_long_paths_ends_early(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = told(cast, scenarios.two_slow_encoders(4))
+    path = f"{story.run.pk}/rounds"
+    detail = [asked(cast, f"{path}/{index}") for index in range(4)]
+
+    assert asked(cast, path) == {"items": detail, "next": None}
+    size = len(str(Analysis.objects.get(round__index=0).content))
+    monkeypatch.setattr(round_queries, "_MOST_PAGE_CHARS", int(size * 1.2))
+    first = asked(cast, path)
+    assert first["items"] == detail[:2]
+    assert asked(cast, path, cursor=first["next"]) == {"items": detail[2:], "next": None}
+
+
+def test_short_rounds_are_analysed_when_somebody_asks_for_one(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = told(cast, short())
+    assert not Analysis.objects.exists()
+    assert [one["critical_path"] for one in asked(cast, f"{story.run.pk}/rounds")["items"]] == [None] * 3
+
+    one = asked(cast, f"{story.run.pk}/rounds/1")
+
+    assert sum(round(part["seconds"] * 1e6) for part in one["critical_path"]) == round(one["wall_s"] * 1e6)
+    assert [row.round.index for row in Analysis.objects.all()] == [1]
+    monkeypatch.delattr(round_analysis, "analyse")
+    assert asked(cast, f"{story.run.pk}/rounds/1") == one
+    assert asked(cast, f"{story.run.pk}/rounds")["items"][1] == one
+
+
+def test_late_data_replaces_the_analysis(cast: Cast) -> None:
+    story = told(cast, scenarios.two_slow_encoders())
+    before = asked(cast, f"{story.run.pk}/rounds/1")["critical_path"]
+
+    # rank-7's host tells later that it had been loading for most of what looked like encoding.
+    did = next(did for did in story.scenario.phases if (did.worker, did.name, did.round) == ("rank-7", "encode", 1))
+    start = Phase.objects.get(
+        run_id=story.run.pk, worker_id=story.run.workers.get(name="rank-7").pk, round=1, begin_ns=story.at(did.begin_s)
+    ).start_number
+    recorder = story.recorders["rank-7"]
+    recorder.phase("data", story.at(did.begin_s + 1), story.at(did.end_s), round=1, parent=start)
+    store(cast.team, [recorder.batch()])
+    assert asked(cast, f"{story.run.pk}/rounds/1")["critical_path"] is None
+    rounds.close_ended(story.run.pk)
+    judge_round(str(story.run.pk), 1, 0)
+
+    after = asked(cast, f"{story.run.pk}/rounds/1")["critical_path"]
+    assert [part["phase"] for part in before] == ["train", "encode", "upload", "aggregate", "apply"]
+    assert [part["phase"] for part in after] == ["train", "encode", "data", "upload", "aggregate", "apply"]
+    assert Analysis.objects.filter(round__index=1).count() == 1
+
+
+def test_an_analysis_of_older_data_never_replaces_a_newer_one(cast: Cast) -> None:
+    told(cast, scenarios.two_slow_encoders())
+    row = Analysis.objects.get(round__index=1)
+    analyses.save(row.pk, row.version - 1, {"older": True})
+    assert Analysis.objects.get(pk=row.pk).content == row.content
+    analyses.save(0, 1, {"of": "a round that is gone"})
+    assert Analysis.objects.count() == 2
+
+
+def test_in_a_pipeline_the_path_goes_through_the_round_before(cast: Cast) -> None:
+    # rank-0 computes round 1 from 20 s on, while its update of round 0 travels until 35 s.
+    phases = (
+        Did("rank-0", 0, "train", 0, 20), Did("rank-0", 0, "upload", 20, 35, thread=1),
+        Did("rank-0", 1, "train", 20, 30), Did("rank-0", 1, "encode", 35.5, 40),
+    )  # fmt: skip
+    crew = (scenarios.Who("rank-0", machine="a"),)
+    story = told(cast, Scenario("pipelined", crew, ((0.0, 35.0), (20.0, 40.0)), phases))
+
+    path = asked(cast, f"{story.run.pk}/rounds/1")["critical_path"]
+
+    assert [(part["phase"], part["seconds"], part["gap"]) for part in path] == [
+        ("upload", 15.0, False), ("encode", 0.5, True), ("encode", 4.5, False),
+    ]  # fmt: skip
+
+
+def test_what_is_open_gone_or_without_phases_is_null(cast: Cast) -> None:
+    story = told(cast, scenarios.two_slow_encoders(), judged=False)
+    Round.objects.filter(run=story.run, index=0).update(closed=False)
+    Phase.objects.filter(run_id=story.run.pk, round=1).delete()
+
+    for index in (0, 1):
+        one = asked(cast, f"{story.run.pk}/rounds/{index}")
+        assert [one[field] for field in FIELDS] == [None] * 4
+    assert not Analysis.objects.exists()
+
+
+def test_analyses_go_with_their_run(cast: Cast) -> None:
+    story = told(cast, scenarios.two_slow_encoders())
+    assert Analysis.objects.count() == 2
+
+    assert deletion.begin(story.run.pk) is True
+
+    assert not Analysis.objects.exists()
+
+
+def test_hostile_names_and_attributes_are_told_as_text(cast: Cast) -> None:
+    scenario = scenarios.two_slow_encoders()
+    odd = tuple(
+        replace(did, name="<b>x</b>\u202e" if did.name == "encode" else did.name, attrs={"after": "<b>x</b>\u202e"})
+        for did in scenario.phases
+    )
+    story = told(cast, replace(scenario, phases=odd))
+
+    path = asked(cast, f"{story.run.pk}/rounds/1")["critical_path"]
+
+    assert sum(round(part["seconds"] * 1e6) for part in path) == 65_000_000
+    assert "<b>x</b>\u202e" in {part["phase"] for part in path}
