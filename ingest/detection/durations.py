@@ -146,13 +146,13 @@ def _cohort(history: History, rows: _Rows, phase: str, kind: Kind, members: tupl
         workers=tuple(sorted((w for w in members if w.lane in set(lanes.tolist())), key=lambda w: w.lane)),
         window=tuple(window.tolist()),
         seconds=seconds,
-        cost=_for_equal_work(seconds, matrix(rows.items), matrix(rows.nbytes)),
+        cost=for_equal_work(seconds, matrix(rows.items), matrix(rows.nbytes)),
         slack=matrix(rows.slack),
         round_s=np.array([history.windows[at].round_s for at in window.tolist()]),
     )
 
 
-def _for_equal_work(seconds: Floats, *amounts: Floats) -> Floats:
+def for_equal_work(seconds: Floats, *amounts: Floats) -> Floats:
     """Seconds as if all had done the median amount, by the first amount that all of them state and that differs."""
     present = np.isfinite(seconds)
     for amount in amounts:

@@ -1,9 +1,9 @@
 """The evidence of a what-if: how long each worker took for each phase, and what its peers say it could have taken.
 
-Eligible are phases of workers with a peer: same role, group and phase, and where data moves or is applied the same
-site. The reference is the lower median of the other workers' time, waiting left out. Missing data means: who did not do
-the phase, or skipped most of it, is no reference; a phase without any keeps its time, and collectives keep theirs,
-since in them everybody takes as long as the slowest.
+Eligible are phases of workers with a peer of their cohort: the same work, and where data moves or is applied the same
+site, where devices compute the same model. The reference is the lower median of the other workers' time, waiting left
+out. Missing data means: who did not do the phase, or skipped most of it, is no reference; a phase without any keeps its
+time, and collectives keep theirs, since in them everybody takes as long as the slowest.
 """
 
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ import numpy as np
 
 from ingest.detection.columns import numbered
 from ingest.detection.critical_path import Graph
-from ingest.detection.durations import RENDEZVOUS
-from ingest.detection.facts import Flags, Ints, Kind, Worker
+from ingest.detection.durations import RENDEZVOUS, CohortKey, cohort_of, for_equal_work
+from ingest.detection.facts import Flags, Floats, Ints, Kind, Worker
 from ingest.detection.straggler import noise
 from ingest.detection.what_if.policy import Policy
 
@@ -48,7 +48,10 @@ def build(graph: Graph, workers: tuple[Worker, ...], policy: Policy) -> Context:
     length = graph.end[piece] - graph.start[piece]
     spent = np.zeros(len(one), np.int64)
     np.add.at(spent, number, length)
-    reference = _references(graph, workers, lane, name, kind, spent, policy)
+    spans, done = np.unique(span, return_index=True)
+    amounts = tuple(_sums(number[done], amount[spans], len(one)) for amount in (graph.spans.items, graph.spans.nbytes))
+    cohorts = _cohorts(graph, workers, lane, name, kind)
+    reference = _references(cohorts, spent.astype(np.float64), amounts, policy)
     compared = reference >= 0
     excess = np.where(compared, np.maximum(spent - reference, 0), 0)
     item, cut = np.full(len(graph.lane), -1), np.zeros(len(graph.lane), np.int64)
@@ -61,22 +64,27 @@ def build(graph: Graph, workers: tuple[Worker, ...], policy: Policy) -> Context:
     )  # fmt: skip
 
 
-def _references(
-    graph: Graph, workers: tuple[Worker, ...], lane: Ints, name: Ints, kind: Ints, spent: Ints, policy: Policy
-) -> Ints:
-    """The lower median of the others' nanoseconds for each item, -1 where there are no others."""
+def _sums(number: Ints, values: Floats, count: int) -> Floats:
+    return np.bincount(number, values, count).astype(np.float64)
+
+
+def _cohorts(graph: Graph, workers: tuple[Worker, ...], lane: Ints, name: Ints, kind: Ints) -> list[Ints]:
+    """The items that are compared with each other."""
     known = {worker.lane: worker for worker in workers}
-    cohorts: dict[tuple[int, int, str, str, str], list[int]] = {}
+    found: dict[tuple[int, int, CohortKey], list[int]] = {}
     for at, (of, what, does) in enumerate(zip(lane.tolist(), name.tolist(), kind.tolist(), strict=True)):
-        who = known.get(of)
-        if who is None or graph.spans.names[what] in RENDEZVOUS:
-            continue
-        site = who.site if does in (Kind.TRANSFER, Kind.APPLY) else ""
-        cohorts.setdefault((what, does, who.role, who.group, site), []).append(at)
-    found = np.full(len(lane), -1)
-    for members in cohorts.values():
-        every = np.array(members, np.int64)
-        judged = every[spent[every] >= policy.skipped_share * np.median(spent[every])]
+        if of in known and graph.spans.names[what] not in RENDEZVOUS:
+            found.setdefault((what, does, cohort_of(known[of], Kind(does))), []).append(at)
+    return [np.array(members, np.int64) for members in found.values()]
+
+
+def _references(cohorts: list[Ints], spent: Floats, amounts: tuple[Floats, ...], policy: Policy) -> Ints:
+    """The lower median of the others' nanoseconds for as much work as each item did, -1 where there are no others."""
+    found = np.full(len(spent), -1)
+    for members in cohorts:
+        judged = members[spent[members] >= policy.skipped_share * np.median(spent[members])]
+        judged = judged[spent[judged] > 0]
         if len(judged) >= 2:
-            found[judged] = noise.references(spent[judged].astype(np.float64)).astype(np.int64)
+            cost = for_equal_work(spent[judged], *(amount[judged] for amount in amounts))
+            found[judged] = np.rint(noise.references(cost) * spent[judged] / cost).astype(np.int64)
     return found

@@ -121,6 +121,26 @@ def test_another_site_is_no_reference_for_what_moves_data() -> None:
     assert (("worker", "far"), ("phase", "upload")) not in saved
 
 
+def test_more_work_may_take_longer() -> None:
+    def round_of(**items: int) -> WhatIf:
+        phases = [Did(who, 0, "encode", 0, 9 if who == "c" else 3, {"items": n}) for who, n in items.items()]
+        return judged(told(*phases, wall_s=9.0))
+
+    assert round_of(a=100, b=100, c=300).recoverable_ns == 0
+    assert fix_of(round_of(a=100, b=100, c=100), worker="c").saved_ns == pytest.approx(6e9)
+    assert fix_of(round_of(a=100, b=100, c=150), worker="c").saved_ns == pytest.approx(4.5e9)
+
+
+def test_an_older_device_is_no_reference_for_a_newer_one() -> None:
+    phases = [Did(who, 0, "train", 0, 9 if who == "c" else 3) for who in "abc"]
+    graph = graph_of(told(*phases, wall_s=9.0), 0)
+    mixed = tuple(Worker(lane=at, name=who, device="old" if who == "c" else "new") for at, who in enumerate("abc"))
+    alike = tuple(replace(worker, device="new") for worker in mixed)
+
+    assert judge(graph, mixed, ()).recoverable_ns == 0
+    assert judge(graph, alike, ()).recoverable_ns == pytest.approx(6e9)
+
+
 def test_a_worker_without_peers_is_not_compared_and_that_is_said() -> None:
     found = judged(told(Did("rank-0", 0, "train", 0, 6), Did("coordinator", 0, "aggregate", 6, 10)))
 
