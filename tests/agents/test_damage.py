@@ -249,7 +249,7 @@ def header_bytes() -> Iterator[int]:
     yield from range(8 * layout.TAIL, 8 * (layout.CHECK + 1))
     yield from range(8 * layout.NAMES_END, 8 * (layout.CLOSED + 1))
     yield from range(8 * layout.LOST, 8 * (layout.LOST + 2 * layout.LOST_WORDS))
-    yield from range(8 * layout.STEP, 8 * (layout.TOLD_AT + 1))
+    yield from range(8 * layout.TOLD_STEP, 8 * layout.ENTRIES)
 
 
 @pytest.mark.parametrize("bit", [0x01, 0x40])

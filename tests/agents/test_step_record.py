@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from roundwatch import layout, parts, ring, segments, slots, telling
-from roundwatch.gathering import Collective
 from roundwatch.layout import Sizes
 from roundwatch.reader import RingReader
 from roundwatch.segments import CELL, end_of
@@ -28,7 +27,7 @@ NAMES = ["forward", "backward", "allreduce", "optimizer"]
 def parts_of_a_step(spans: Spans, names: list[str] = NAMES) -> None:
     """Parts of 10 ns each, one after the other, where the caller stands."""
     for at, name in enumerate(names):
-        collective = Collective(spans.group("world"), 7, 2_000_000_000, 500_000_000) if name == "allreduce" else None
+        collective = (spans.group("world"), 7, 2_000_000_000, 500_000_000) if name == "allreduce" else None
         spans.write(spans.head(name), spans.here(), 10 * at, 10 * at + 10, collective)
 
 

@@ -100,6 +100,19 @@ def test_buffers_that_ranks_agree_on_are_told_apart_from_the_forward_pass(record
     assert names(recording) == ["broadcast", *WHOLE[:3]]
 
 
+def test_of_many_short_steps_some_say_how_long_their_buckets_travelled(recording: Recording, group: None) -> None:
+    model = parallel()
+    learn(model)  # DDP counts its steps on its own
+    recording.run.watch_ddp(model)
+    for _ in range(200):
+        learn(model)
+    reduced = [row for row in recording.phases() if row.name == "allreduce"]
+    late = [row for row in reduced[100:] if "comm_s" in row.attrs]
+    assert len(reduced) == 200
+    assert len(late) >= 6  # one in 16
+    assert all(0 <= row.attrs["overlap_s"] <= row.attrs["comm_s"] for row in late)
+
+
 def test_accumulated_steps_reduce_once(recording: Recording, group: None) -> None:
     model = parallel()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -38,15 +38,15 @@ NO_TEXT = -1  # the reference of a text that found no room
 LOST_SPACE = LOST_WORDS * LOST_ENTRIES
 
 # What of the step that goes on is over, as `parts` has it. Written by the training process:
-STEP = 288  # 1 + number of the step's start; 0 for none
-STEP_ENTRIES = 289  # how many entries are complete
-# and by the shipper, which tells of them while the step goes on:
-TOLD_STEP = 290  # STEP of the last one of which something was told
-TOLD_ENTRIES = 291
-TOLD_AT = 292  # the first number in the stream that they got
+STEP = 294  # 1 + number of the start of the last step; 0 for none
+STEP_ENTRIES = 295  # how many entries are complete
 ENTRIES = 296
 ENTRY_WORDS = 3
 MOST_ENTRIES = 72  # to the end of the page
+# And by the shipper, which tells of them while the step goes on:
+TOLD_STEP = 288  # STEP of the last one of which something was told
+TOLD_ENTRIES = 289
+TOLD_AT = 290  # the first number in the stream that they got
 
 PAGE = 4096
 IDENTITY_AT = PAGE

@@ -46,16 +46,17 @@ class Ring:
         "buffer",
         "limit",
         "mask",
+        "page",
         "silent",
         "take",
         "where",
-        "words",
     )
 
     def __init__(self, memory: mmap.mmap, sizes: Sizes, fd: int = -1, where: str = "") -> None:
         self._memory, self._sizes, self._fd = memory, sizes, fd
         self.where = where
-        self.words = self._head = memoryview(memory)[: layout.PAGE].cast("q")
+        self.page = memoryview(memory)[: layout.PAGE]
+        self._head = self.page.cast("q")
         self.buffer = memoryview(memory)[sizes.slots_at : sizes.total]
         self.mask = sizes.slots - 1
         self.take = itertools.count().__next__

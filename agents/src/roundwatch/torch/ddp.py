@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from roundwatch.gathering import Collective
 from roundwatch.misuse import harmless, tell_once
 from roundwatch.phases import Recorder
 from roundwatch.torch.marks import DeviceMarks, HostMarks
@@ -65,7 +64,8 @@ class Watch:
             register_optimizer_step_post_hook(self._optimizer_ends),
         ]
         # Within a compiled model a hook of ours would break its graph.
-        if self._parallel and inside is model and next(model.buffers(), None) is not None:
+        self._buffers = self._parallel and inside is model and next(model.buffers(), None) is not None
+        if self._buffers:
             inner: Any = inside.module
             self._handles.append(inner.register_forward_pre_hook(self._buffers_agree))
 
@@ -89,10 +89,11 @@ class Watch:
         self._reset()
         self._marks.poll()
         module = _uncompiled(module)
-        if module.training and torch.is_grad_enabled():
+        # A wrapper's own switch says nothing: after an evaluation Lightning sets back what is within it alone.
+        if (module.module if self._parallel else module).training and torch.is_grad_enabled():
             self._where = self._marks.where()
             self._reduces = self._parallel and module.require_backward_grad_sync
-            self._agreeing = self._parallel and module.will_sync_module_buffers()
+            self._agreeing = self._buffers and module.will_sync_module_buffers()
             self._began = self._marks.now()
 
     @harmless()
@@ -139,7 +140,7 @@ class Watch:
         self._backward = None
         ended = self._marks.now()
         told = UNTOLD if self._overlap is None else self._overlap.read(self._backward_ns)
-        collective = Collective(self._group, self._seq, *told)
+        collective = self._group, self._seq, *told
         self._seq += 1
         self._marks.write(self._heads["allreduce"], self._where, self._compute_ended, ended, collective)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from roundwatch.gathering import Collective
-from roundwatch.torch.spans import Spans, Where
+from roundwatch.torch.spans import Lane, Spans
 
 MAX_WAITING = 4_096  # marks that the device has not reached: a step has seven
 LAST_WAIT_S = 1.0
@@ -40,7 +40,7 @@ class Mark:
     def __init__(self, event: Any, recorded_ns: int) -> None:
         self.event, self.recorded_ns = event, recorded_ns
         self.at: int | None = None
-        self.spans: list[tuple[int, Where, Mark, Collective | None]] = []  # what ends here
+        self.spans: list[tuple[int, Lane, Mark, Collective | None]] = []  # what ends here
 
 
 class DeviceMarks:
@@ -64,11 +64,11 @@ class DeviceMarks:
         return mark
 
     def write(
-        self, head: int, where: Where, begin: Mark | None, end: Mark | None, collective: Collective | None = None
+        self, head: int, lane: Lane, begin: Mark | None, end: Mark | None, collective: Collective | None = None
     ) -> None:
         """Records the phase between two marks as soon as a poll finds that it is over."""
         if begin is not None and end is not None:
-            end.spans.append((head, where, begin, collective))
+            end.spans.append((head, lane, begin, collective))
 
     def poll(self) -> None:
         """Takes the times of what the device has reached. Waits for nothing."""
@@ -89,7 +89,7 @@ class DeviceMarks:
             mark.at = min(max(last.at + int(last.event.elapsed_time(mark.event) * 1e6), mark.recorded_ns), now)
             self._pool.append(last.event)
         self._last = mark
-        for head, where, begin, collective in mark.spans:
+        for head, lane, begin, collective in mark.spans:
             if begin.at is not None:
-                self._spans.write(head, where, begin.at, mark.at, collective)
+                self._spans.write(head, lane, begin.at, mark.at, collective)
         mark.spans = []

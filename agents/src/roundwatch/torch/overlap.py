@@ -16,11 +16,14 @@ class Overlap:
 
     def __init__(self, model: Any, *, on_device: bool) -> None:
         self._logger: Any = None
-        self._seen = self._passed = 0
+        self._seen = self._passed = self._turn = 0
+        self._often = False  # whether steps are so many that only some are measured
+        self._rate: Any = None
         # For a device DDP takes these times by waiting for it, in the step, so it is not asked to.
         if not on_device:
             try:
-                model._set_ddp_runtime_logging_sample_rate(1)  # noqa: SLF001 - the only door to it
+                self._rate = model._set_ddp_runtime_logging_sample_rate  # noqa: SLF001 - the only door to it
+                self._rate(1)
                 self._logger = model.logger
             except Exception as error:  # noqa: BLE001 - another torch; the training goes on
                 self._give_up(error)
@@ -32,17 +35,28 @@ class Overlap:
         It began at `since_ns` of the monotonic clock: of short ones, which this would slow down, only some are told.
         """
         self._passed += 1
-        if self._logger is None or (self._passed % SOME and time.monotonic_ns() - since_ns < SHORT_NS):
+        if self._logger is None:
+            return UNTOLD
+        short = time.monotonic_ns() - since_ns < SHORT_NS
+        if short and self._often and self._passed % SOME != self._turn:
             return UNTOLD
         try:
-            self._logger.set_runtime_stats_and_log()
-            data = self._logger._get_ddp_logging_data().ints_map  # noqa: SLF001 - the only door to it
-            fresh = data.get(MEASURED_AT, 0) != self._seen
-            self._seen = data.get(MEASURED_AT, 0)
-            return (data[TRAVELLED], data[HIDDEN]) if fresh and TRAVELLED in data and HIDDEN in data else UNTOLD
+            if short is not self._often:
+                self._often = short
+                self._rate(SOME if short else 1)
+            return self._told()
         except Exception as error:  # noqa: BLE001 - another torch; the training goes on
             self._give_up(error)
             return UNTOLD
+
+    def _told(self) -> tuple[int, int]:
+        self._logger.set_runtime_stats_and_log()
+        data = self._logger._get_ddp_logging_data().ints_map  # noqa: SLF001 - the only door to it
+        seen, self._seen = self._seen, data.get(MEASURED_AT, 0)
+        if self._seen != seen and TRAVELLED in data and HIDDEN in data:
+            return data[TRAVELLED], data[HIDDEN]
+        self._turn = (self._passed + 1) % SOME  # which of them DDP measures is found by trying
+        return UNTOLD
 
     def _give_up(self, error: Exception) -> None:
         self._logger = None

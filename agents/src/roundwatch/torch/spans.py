@@ -1,6 +1,7 @@
 """Phases whose times are known when they are over: parts of the step around them, or a record each where none is."""
 
 import json
+from typing import Any, NamedTuple
 
 from roundwatch import slots, wire
 from roundwatch.gathering import Collective, Gathering
@@ -10,7 +11,12 @@ from roundwatch.ring import OWN_NUMBER
 from roundwatch.slots import SIZE, WORDS
 
 DEVICE_LANE = -1  # stands for the device among the idents of threads, none of which is negative
-Where = tuple[int, int]  # a slot's second word, and the number of the phase around
+
+
+class Lane(NamedTuple):
+    """Where a device stands: a slot's second word. No phase is around it."""
+
+    where: int
 
 
 class Spans:
@@ -34,20 +40,24 @@ class Spans:
         self._names[number] = name
         return number
 
-    def here(self) -> Where:
-        """Where the calling thread and task stand."""
-        place = self.recorder.here()
-        return place.ground.where, place.number
+    def here(self) -> Any:
+        """Where the calling thread and task stand: the innermost phase, or outside of all."""
+        return self.recorder.here()
 
-    def on_device(self) -> Where:
+    def on_device(self) -> Lane:
         """The device's own lane in the round of now: it works while the host is somewhere else."""
-        return self.recorder.scope.bits | self.recorder.root(NOWHERE, DEVICE_LANE).ground.thread, -1
+        return Lane(self.recorder.scope.bits | self.recorder.root(NOWHERE, DEVICE_LANE).ground.thread)
 
-    def write(self, head: int, where: Where, begin: int, end: int, collective: Collective | None = None) -> None:
-        """Records a phase from `begin` to `end`, in nanoseconds of the monotonic clock."""
+    def write(self, head: int, place: Any, begin: int, end: int, collective: Collective | None = None) -> None:
+        """Records a phase from `begin` to `end`, in nanoseconds of the monotonic clock; `place` is what `here` or
+        `on_device` said."""
         gathering = self.gathering
-        if gathering.step is not None and gathering.add(head, *where, begin, end, collective):
+        if place is gathering.step:
+            if gathering.add(head, begin, end, collective):
+                return
+        elif type(place) is Lane and gathering.add_beside(head, place.where, begin, end, collective):
             return
+        where = (place.where, -1) if type(place) is Lane else (place.ground.where, place.number)
         ring, duration = self.recorder.ring, max(end - begin, 0)
         device, head = head & DEVICE, head & ~DEVICE
         if device or collective is not None:
@@ -59,9 +69,9 @@ class Spans:
             at = (number & ring.mask) * SIZE
             WORDS.pack_into(ring.buffer, at, head, where[0], number, where[1], begin, duration, 0, number + 1)
 
-    def _attributes(self, collective: Collective | None) -> dict[str, object]:
+    def _attributes(self, collective: Collective | None) -> dict[str, Any]:
         if collective is None:
             return {}
-        group = {"process_group": self._names[collective.group]} if collective.group else {}
-        travel = {"comm_s": collective.comm_ns / 1e9, "overlap_s": collective.overlap_ns / 1e9}
-        return {**group, "seq": collective.seq, **(travel if collective.comm_ns >= 0 else {})}
+        group, seq, comm, overlap = collective
+        said = {"process_group": self._names[group], "seq": seq} if group else {"seq": seq}
+        return said | ({"comm_s": comm / 1e9, "overlap_s": overlap / 1e9} if comm >= 0 else {})
