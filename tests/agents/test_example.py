@@ -91,7 +91,8 @@ def test_a_trainer_that_dies_leaves_an_aborted_phase_and_the_others_go_on(collec
 
 @pytest.mark.parametrize("retain", [True, False])
 def test_a_retaining_coordinator_keeps_every_rounds_deltas(collector: Collector, tmp_path: Path, retain: bool) -> None:
-    options = ["--rounds=5", "--trainers=2", "--round-seconds=0.4", *(["--retain"] if retain else [])]
+    # With the fault the collector runs in the tenth round, and at no other time.
+    options = ["--trainers=2", "--round-seconds=0.4", *(["--rounds=12", "--retain"] if retain else ["--rounds=5"])]
     coordinator = train(collector, tmp_path, *options)["coordinator"]
     [model] = {row["data"]["model_bytes"] for row in coordinator.of("lifecycle") if row["what"] == "begin"}
     ends = [row["number"] for row in coordinator.of("round") if row["ended"]]
@@ -107,8 +108,22 @@ def test_a_retaining_coordinator_keeps_every_rounds_deltas(collector: Collector,
     assert all("['aggregation']['deltas'][" in told["path"] for told in held)
     if retain:
         assert copies_a_round == pytest.approx(2, abs=0.5)
+        check_that_clearing_gave_it_back(coordinator, model)
     else:
         assert copies_a_round < 0.5
+
+
+def check_that_clearing_gave_it_back(coordinator: Heard, model: int) -> None:
+    """Up to its tenth round, 9, it reports what it holds; after the collector has run, it does not."""
+    events = coordinator.of("event")
+    reported = {row["round"] for row in events if row["name"] == "retained"}
+    assert (min(reported), max(reported) < 10) == (2, True), reported
+    [freed] = [
+        row["attrs"]["memory_before_bytes"] - row["attrs"]["memory_after_bytes"]
+        for row in events
+        if row["name"] == "gc" and row["round"] == 9
+    ]
+    assert freed / model > 10  # of the twenty that it kept
 
 
 def children_of(pid: int) -> list[int]:
