@@ -9,9 +9,9 @@ from ingest.detection.critical_path import Graph
 from ingest.detection.facts import Flags, Worker
 from ingest.detection.gpu_waiting import Share
 from ingest.detection.what_if import context as contexts
-from ingest.detection.what_if import replay
 from ingest.detection.what_if.context import Context
 from ingest.detection.what_if.policy import DEFAULT, Policy
+from ingest.detection.what_if.replay import Replays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,10 @@ class Fix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joint:
-    """The workers' phases that save `saved_ns` together, in the order in which they were found on the path."""
+    """The workers' phases that save `saved_ns` together, in the order in which they were found on the path.
+
+    The fewest that save most of what can be recovered or, where even many do not, most of what many save.
+    """
 
     items: tuple[tuple[str, str], ...]
     saved_ns: int
@@ -40,7 +43,7 @@ class Joint:
 class WhatIf:
     """`recoverable_ns` is saved where everything takes its reference; `fixes` begin with what saves most.
 
-    `joint` is None where nothing can be recovered, or no few explain it. `abstained` says why an answer is missing.
+    `joint` is None where nothing can be recovered, or no few save much of it. `abstained` says why it is missing.
     """
 
     recoverable_ns: int
@@ -49,7 +52,7 @@ class WhatIf:
     abstained: str = ""
 
 
-_MANY = "no {policy.most_joint} workers' phases together save {policy.explained:.0%} of what can be recovered"
+_MANY = "no {policy.most_joint} workers' phases together save {policy.least_joint:.0%} of what can be recovered"
 _Scope = tuple[Mapping[str, str], Flags]
 
 
@@ -61,7 +64,8 @@ def judge(graph: Graph, workers: tuple[Worker, ...], lost: Sequence[Share], poli
     scopes = _scopes(context, policy)
     every = np.ones(len(context.lane), np.bool_)
     rows = [flags for _, flags in scopes] + [~flags for _, flags in scopes]
-    ideal, *told = replay.walls(context, np.array([every, *rows])).tolist()
+    replays = Replays(context)
+    ideal, *told = replays.walls(np.array([every, *rows])).tolist()
     wall = graph.end_ns - graph.begin_ns
     saved, added = told[: len(scopes)], told[len(scopes) :]
     fixes = [
@@ -70,7 +74,7 @@ def judge(graph: Graph, workers: tuple[Worker, ...], lost: Sequence[Share], poli
     ]
     least = policy.least_share * wall
     told_of = [fix for fix in fixes if max(fix.saved_ns, fix.added_ns) > least]
-    joint = _joint(context, wall - ideal, policy) if wall - ideal > least else None
+    joint = _joint(context, replays, wall - ideal, policy) if wall - ideal > least else None
     return WhatIf(
         recoverable_ns=wall - ideal,
         fixes=tuple(sorted(told_of, key=lambda fix: (-fix.saved_ns, -fix.added_ns))),
@@ -111,22 +115,27 @@ def _waited(context: Context, flags: Flags, lost: Sequence[Share]) -> int:
     return sum(share.others_ns for share in lost if not share.gap and (share.lane, share.phase) in inside)
 
 
-def _joint(context: Context, recoverable: int, policy: Policy) -> Joint | None:
+def _joint(context: Context, replays: Replays, recoverable: int, policy: Policy) -> Joint | None:
     """Fix what has most excess on the path, look where the path goes then, and so on until enough is explained."""
     wall = context.graph.end_ns - context.graph.begin_ns
     fixed = np.zeros(len(context.lane), np.bool_)
     chosen: list[int] = []
-    now = replay.along(context, fixed)
-    while wall - now.wall_ns < policy.explained * recoverable:
+    saved = [0]
+    now = replays.along(fixed)
+    while saved[-1] < policy.explained * recoverable and len(chosen) < policy.most_joint:
         path = np.array(now.path, np.int64)
         cuts = np.bincount(context.item[path] + 1, context.cut_ns[path], len(fixed) + 1)[1:]
         cuts[fixed] = 0
         best = int(cuts.argmax())
-        if not cuts[best] or len(chosen) == policy.most_joint:
-            return None
+        if not cuts[best]:
+            break
         fixed[best] = True
         chosen.append(best)
-        now = replay.along(context, fixed)
+        now = replays.along(fixed)
+        saved.append(wall - now.wall_ns)
+    if saved[-1] < policy.least_joint * recoverable:
+        return None
+    few = next(at for at, so_far in enumerate(saved) if so_far >= policy.explained * saved[-1])
     names = {worker.lane: worker.name for worker in context.workers}
-    items = tuple((names[int(context.lane[at])], context.graph.spans.names[int(context.name[at])]) for at in chosen)
-    return Joint(items=items, saved_ns=wall - now.wall_ns)
+    items = [(names[int(context.lane[at])], context.graph.spans.names[int(context.name[at])]) for at in chosen[:few]]
+    return Joint(items=tuple(items), saved_ns=saved[few])
