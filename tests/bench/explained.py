@@ -1,15 +1,19 @@
-"""How much of the example training's wall time its recorded phases explain, by worker; printed.
+"""How much of a training's wall time its recorded phases explain, by worker, or by framework; printed.
 
-Run as `python -m tests.bench explained [--rounds N]`. The example runs as it comes. A worker's wall time is that of its
-rounds; explained is what at least one of its phases covers of it.
+Run as `python -m tests.bench explained [--rounds N]`. The example runs as it comes; so does what the agents' README
+shows of each framework that is installed, with small models. A worker's wall time is that of its rounds; explained is
+what at least one of its phases covers of it.
 """
 
 import argparse
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable
+from pathlib import Path
 
+from tests.agents import framework_runs
 from tests.agents.collector import Heard, collecting
 from tests.bench.host import REPOSITORY, host
 from tests.bench.table import Row, conditions, show
@@ -40,6 +44,20 @@ def explained(heard: Heard) -> list[float]:
     return shares
 
 
+def by_framework() -> list[Row]:
+    """The rounds of each framework's training, together; of Flower, the server's."""
+    rows = []
+    for framework in ("lightning", "transformers", "accelerate", "torchtitan", "flower"):
+        if framework_runs.python_with(framework_runs.PACKAGES.get(framework, framework)) is None:
+            print(f"{framework} is not installed here")
+            continue
+        with collecting() as collector, tempfile.TemporaryDirectory(prefix="roundwatch-bench-") as folder:
+            body, fails = framework_runs.readme_lines(framework), framework == "torchtitan"
+            (heard,) = framework_runs.train(collector, Path(folder), framework, body, fails=fails)
+        rows.append(Row(name=f"{framework}, mean of its rounds", ours=statistics.mean(explained(heard)), least=LEAST))
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=4)
@@ -54,7 +72,7 @@ def main() -> None:
         Row(name=f"{worker}, mean of its rounds", ours=statistics.mean(shares), least=LEAST)
         for worker, shares in sorted(workers.items())
     ]
-    show([*rows, Row(name="the least of all rounds", ours=min(map(min, workers.values())))])
+    show([*rows, Row(name="the least of all rounds", ours=min(map(min, workers.values()))), *by_framework()])
 
 
 if __name__ == "__main__":

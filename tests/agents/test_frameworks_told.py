@@ -1,0 +1,69 @@
+"""What TorchTitan's log and Flower's replies tell: spans as phases, and clients' phases at the server's time."""
+
+import itertools
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.agents.collector import Collector
+from tests.agents.framework_runs import around, counts, metrics, needs, readme_lines, said, train
+
+ROUNDS = 2
+
+
+@needs("torchtitan")
+def test_spans_of_torchtitan_are_phases_and_its_steps_rounds(collector: Collector, tmp_path: Path) -> None:
+    (heard,) = train(collector, tmp_path, "torchtitan", "", fails=True)
+    assert heard.identity["project"] == "llama"
+    assert [row["round"] for row in heard.of("round") if not row["ended"]] == [0, 1, 2]
+    once = {"optimizer": 2, "save": 1}
+    assert counts(heard) == dict.fromkeys(["step", "data", "fwd_bwd", "post_dataloading_process"], 3) | once
+    assert [around(heard, name) for name in ("data", "fwd_bwd", "post_dataloading_process")] == [
+        *({"step"}, {"step"}, {"fwd_bwd"})
+    ]
+    assert {row["kind"] for row in heard.phases("fwd_bwd")} == {"compute"}
+    failed = [row for row in heard.phases() if row["state"] == "error"]
+    assert {(row["name"], row["attrs"]["error"]) for row in failed} == {
+        *(("fwd_bwd", "ValueError: no such batch"), ("step", "ValueError: no such batch"))
+    }
+    assert metrics(heard) == {"loss"}
+    assert [row["name"] for row in heard.of("event")] == ["training_start"]
+    assert said(heard, "finish") == {"state": "failed", "error": "ValueError: no such batch"}
+
+
+def spans(rows: list[dict[str, Any]], index: int, shift: int) -> list[tuple[str, int, int]]:
+    """(name, begin, end) of the phases of a round, by their begin."""
+    found = [row for row in rows if row["round"] == index]
+    begins = sorted((row["begin_ns"] + shift, row["duration_ns"], row["name"]) for row in found)
+    return [(name, begin, begin + duration) for begin, duration, name in begins]
+
+
+@needs("flower")
+def test_clients_of_flower_are_told_by_their_replies_at_the_servers_time(collector: Collector, tmp_path: Path) -> None:
+    (heard,) = train(collector, tmp_path, "flower", readme_lines("flower"))
+    assert (heard.identity["role"], said(heard, "begin")["rounds"]) == ("coordinator", ROUNDS)
+    assert said(heard, "finish") == {"state": "finished"}
+    own = [row for row in heard.phases() if row["worker"] is None]
+    assert {row["name"] for row in own} == {"prepare", "wait", "aggregate"}
+    to_unix = time.time_ns() - time.monotonic_ns()  # what others did is told in Unix time, and is so of this machine
+    for part, index in itertools.product((0, 1), range(ROUNDS)):
+        rows = [row for row in heard.phases() if row["worker"] == f"client-{part}"]
+        told = spans(rows, index, 0)
+        assert [name for name, *_ in told] == ["data", "train", "eval"]
+        waits = [span for span in spans(own, index, to_unix) if span[0] == "wait"]
+        error = max(row["attrs"]["clock_error_s"] for row in rows) * 1e9
+        assert 0 < error < 1e9
+        # The second client's clock is 5 s ahead of the server's, but messages tell that.
+        for name, begin, end in told:
+            _, first, last = waits[name == "eval"]
+            assert first - error <= begin < end <= last + error
+    told_of = {row["worker"] for row in heard.of("sample") if row["metric"]["name"] == "eval_loss"}
+    assert told_of == {None, "client-0", "client-1"}
+
+
+@needs("flower")
+def test_a_start_of_flower_that_fails_is_failed(collector: Collector, tmp_path: Path) -> None:
+    (heard,) = train(collector, tmp_path, "flower", "that_fails()", fails=True)
+    assert said(heard, "finish") == {"state": "failed", "error": "ValueError: no such round"}
+    assert said(heard, "begin")["config"] == {"lr": 0.1}
+    assert [row["state"] for row in heard.phases("aggregate") if row["round"] == 1] == ["error"]
