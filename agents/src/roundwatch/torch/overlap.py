@@ -16,7 +16,7 @@ class Overlap:
 
     def __init__(self, model: Any, *, on_device: bool) -> None:
         self._logger: Any = None
-        self._seen = self._passed = self._turn = 0
+        self._passed = self._turn = 0
         self._often = False  # whether steps are so many that only some are measured
         self._rate: Any = None
         # For a device DDP takes these times by waiting for it, in the step, so it is not asked to.
@@ -44,17 +44,18 @@ class Overlap:
             if short is not self._often:
                 self._often = short
                 self._rate(SOME if short else 1)
-            return self._told()
+            return self._told(since_ns)
         except Exception as error:  # noqa: BLE001 - another torch; the training goes on
             self._give_up(error)
             return UNTOLD
 
-    def _told(self) -> tuple[int, int]:
+    def _told(self, since_ns: int) -> tuple[int, int]:
         self._logger.set_runtime_stats_and_log()
         data = self._logger._get_ddp_logging_data().ints_map  # noqa: SLF001 - the only door to it
-        seen, self._seen = self._seen, data.get(MEASURED_AT, 0)
-        if self._seen != seen and TRAVELLED in data and HIDDEN in data:
-            return data[TRAVELLED], data[HIDDEN]
+        now, at = time.monotonic_ns(), data.get(MEASURED_AT, 0)
+        # What DDP says last may be of a pass long before; its clock has been one and the other.
+        if since_ns <= at <= now or since_ns <= at - (time.time_ns() - now) <= now:
+            return data.get(TRAVELLED, -1), data.get(HIDDEN, -1)
         self._turn = (self._passed + 1) % SOME  # which of them DDP measures is found by trying
         return UNTOLD
 
