@@ -8,7 +8,7 @@ import numpy as np
 
 from ingest.detection import leaf
 from ingest.detection.collectives import NAMES, Step, waits
-from ingest.detection.facts import Floats, Ints, Kind, Spans, Worker
+from ingest.detection.facts import Flags, Floats, Ints, Kind, Spans, Worker
 
 Call = tuple[str, str]  # the process group and the number within it, as the training named them; empty where it did not
 Group = tuple[str, int, str]  # a cohort, the number of a collective's name, and its process group
@@ -54,21 +54,17 @@ class Anatomy:
 
 def anatomy(spans: Spans, ranks: Sequence[Worker], said: Mapping[tuple[int, int], Call]) -> Anatomy:
     """The anatomy of one round from its `spans`; `said` tells by (attempt, start) of what collective a span is part."""
-    place = {rank.lane: at for at, rank in enumerate(ranks)}
     around = leaf.parents(spans)
     kinds = leaf.kinds(spans, around)
-    row = np.array([place.get(lane, -1) for lane in spans.lane.tolist()], np.int64)
+    row = _rows(spans, ranks)
     used, first = _used(spans, row)
     column = np.full(len(spans.names), -1, np.int64)
     column[used] = np.arange(len(used))
     table = _Table(row, column[spans.name], (len(ranks), len(used)))
     pieces = leaf.pieces(spans, around)
     lengths = (pieces.end - pieces.begin) / 1e9
-    call, members = _calls(spans, ranks, row, said)
-    is_call = call >= 0
+    waited, is_call = _waited(spans, ranks, row, said)
     early = pieces.end <= _last_call(row, is_call, spans, len(ranks))[pieces.group]
-    waited = np.full(len(spans), np.nan)
-    waited[is_call] = waits(call[is_call], (spans.end_ns - spans.begin_ns)[is_call] / 1e9, members[is_call])
     return Anatomy(
         ranks=tuple(ranks),
         names=tuple(spans.names[each] for each in used),
@@ -77,6 +73,12 @@ def anatomy(spans: Spans, ranks: Sequence[Worker], said: Mapping[tuple[int, int]
         waited=table.sums(np.flatnonzero(is_call), waited[is_call]),
         before=table.sums(pieces.group[early], lengths[early]),
     )
+
+
+def waiting_ns(spans: Spans, ranks: Sequence[Worker]) -> Ints:
+    """For how long from its begin each span only waited for other ranks, where collectives meet in their order."""
+    waited, _ = _waited(spans, ranks, _rows(spans, ranks), {})
+    return np.rint(np.nan_to_num(waited) * 1e9).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,23 @@ class _Table:
         return found
 
 
+def _rows(spans: Spans, ranks: Sequence[Worker]) -> Ints:
+    """Of each span the position of its rank, -1 for others'."""
+    place = {rank.lane: at for at, rank in enumerate(ranks)}
+    return np.array([place.get(lane, -1) for lane in spans.lane.tolist()], np.int64)
+
+
+def _waited(
+    spans: Spans, ranks: Sequence[Worker], row: Ints, said: Mapping[tuple[int, int], Call]
+) -> tuple[Floats, Flags]:
+    """Of each span how long it waited in a collective, NaN where that is not known; and whether it is part of one."""
+    call, members = _calls(spans, ranks, row, said)
+    is_call = call >= 0
+    waited = np.full(len(spans), np.nan)
+    waited[is_call] = waits(call[is_call], (spans.end_ns - spans.begin_ns)[is_call] / 1e9, members[is_call])
+    return waited, is_call
+
+
 def _used(spans: Spans, row: Ints) -> tuple[Ints, Ints]:
     """The names that ranks have, by when the first of each begins, and one span of each."""
     mine = np.flatnonzero(row >= 0)
@@ -106,7 +125,7 @@ def _used(spans: Spans, row: Ints) -> tuple[Ints, Ints]:
     return names[by_begin], order[first[by_begin]]
 
 
-def _last_call(row: Ints, is_call: np.ndarray[tuple[int], np.dtype[np.bool_]], spans: Spans, ranks: int) -> Ints:
+def _last_call(row: Ints, is_call: Flags, spans: Spans, ranks: int) -> Ints:
     """For each span when its rank's last collective begins; without one, never."""
     last = np.full(ranks + 1, -1, np.int64)
     np.maximum.at(last, row[is_call], spans.begin_ns[is_call])

@@ -1,11 +1,12 @@
 """The figures of one round: where its trainers' time went, what was explained, and how long GPUs waited."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ingest.detection import leaf
-from ingest.detection.facts import Ints, Kind, Spans
+from ingest.detection import anatomy, leaf
+from ingest.detection.facts import Ints, Kind, Spans, Worker
 from ingest.detection.intervals import Intervals, lengths
 
 
@@ -23,8 +24,11 @@ class RoundFigures:
     kind_seconds: tuple[float, ...] | None
 
 
-def figures(spans: Spans, trainers: Ints, begin_ns: int, end_ns: int) -> RoundFigures:
-    """Figures of the round [begin_ns, end_ns) from its `spans`; `trainers` are the lanes that took part."""
+def figures(spans: Spans, trainers: Ints, begin_ns: int, end_ns: int, ranks: Sequence[Worker] = ()) -> RoundFigures:
+    """Figures of the round [begin_ns, end_ns) from its `spans`; `trainers` are the lanes that took part.
+
+    What of a collective one of `ranks` only waited, as its durations tell, is waiting and not transfer.
+    """
     lanes = np.unique(trainers)
     wall = end_ns - begin_ns
     if not len(lanes) or wall <= 0:
@@ -32,8 +36,14 @@ def figures(spans: Spans, trainers: Ints, begin_ns: int, end_ns: int) -> RoundFi
     around = leaf.parents(spans)
     kinds = leaf.kinds(spans, around)
     parts = leaf.pieces(spans, around)
-    of_kind = kinds[parts.group]
-    by_lane = Intervals(spans.lane[parts.group], parts.begin, parts.end).clipped(begin_ns, end_ns)
+    moves = (spans.begin_ns + anatomy.waiting_ns(spans, ranks))[parts.group]
+    lane = spans.lane[parts.group]
+    of_kind = np.concatenate([kinds[parts.group], np.full(len(lane), Kind.WAIT)])
+    by_lane = Intervals(
+        np.concatenate([lane, lane]),
+        np.concatenate([np.maximum(parts.begin, moves), parts.begin]),
+        np.concatenate([parts.end, np.minimum(parts.end, moves)]),
+    ).clipped(begin_ns, end_ns)
     whole = Intervals(spans.lane, spans.begin_ns, spans.end_ns).clipped(begin_ns, end_ns)
     seconds = [float(lengths(by_lane.chosen(of_kind == kind), lanes).mean()) / 1e9 for kind in Kind]
     return RoundFigures(

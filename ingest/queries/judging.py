@@ -29,6 +29,7 @@ class Closed:
     begin_ns: int
     end_ns: int
     trainers: Ints
+    ranks: tuple[Worker, ...]
     spans: Spans
 
 
@@ -41,9 +42,12 @@ def closed(run_id: UUID, index: int, generation: int) -> Closed | None:
     with connection.cursor() as cursor:
         parts = parts_of(cursor, [row.pk])
         spans = spans_of(cursor, run_id, parts, {row.pk: index})
+        members = workers_of(cursor, run_id)
+    trainers = np.unique(parts["lane"][parts["trainer"] == 1])
     return Closed(
         id=row.pk, run=row.run, version=row.data_version, newest=not _has_newer(run_id, index, generation),
-        begin_ns=row.begin_ns, end_ns=row.end_ns, trainers=np.unique(parts["lane"][parts["trainer"] == 1]), spans=spans,
+        begin_ns=row.begin_ns, end_ns=row.end_ns, trainers=trainers,
+        ranks=tuple(worker for worker in members if worker.lane in set(trainers.tolist())), spans=spans,
     )  # fmt: skip
 
 

@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { lines, ofBar } from "../../dashboard/live/static/live/js/detail.js";
-import { FLAG } from "../../dashboard/live/static/live/js/frames.js";
+import { FLAG, KINDS } from "../../dashboard/live/static/live/js/frames.js";
+import { busyTimes, kindSeconds } from "../../dashboard/live/static/live/js/kinds.js";
 import { Raster } from "../../dashboard/live/static/live/js/raster.js";
 import { Store } from "../../dashboard/live/static/live/js/store.js";
-import { beats, message, meta, opens, spans } from "./frames_of.mjs";
+import { beats, message, meta, opens, spans, steps } from "./frames_of.mjs";
 
 const MS = 1000;
 const DATA = 0;
@@ -137,4 +138,16 @@ test("what is remembered of rounds is bounded", () => {
   for (let round = 0; round < 100; round++) tell(store, [part(0, round * 9, 2, { round }), part(1, round * 9, 1, { round })]);
   assert.equal(store.collectives.reach.size, 10);
   assert.equal(waitsOf(store, 0).filter((ms) => ms === 1).length, 100);
+});
+
+test("where a step's time went, waiting in a collective is waiting, and the slowest rank is the one that waited least", () => {
+  const store = known(2);
+  store.apply(message(steps([{ index: 0, begin: 0, end: 120 * MS, flags: 1, coverage: NaN, waiting: NaN, kinds: Array(9).fill(NaN) }])));
+  tell(store, slowed(2, 1));
+  const round = store.rounds.get(0);
+  const { seconds } = kindSeconds(store, round);
+  const of = (kind) => Math.round(seconds[KINDS.indexOf(kind)] * 1e3);
+  assert.deepEqual([of("input"), of("transfer"), of("wait")], [51, 20, 50]);
+  const busy = busyTimes(store, round);
+  assert.ok(busy.get(1) > busy.get(0));
 });

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ingest.detection.facts import Kind
+from ingest.detection.facts import Kind, Worker
 from ingest.detection.summary import RoundFigures, figures
 from tests.ingest import scenarios
 from tests.ingest.detection.histories import nanoseconds, spans
@@ -33,6 +33,19 @@ def test_figures_are_means_over_the_trainers() -> None:
     assert found.kind_seconds[Kind.ENCODE] == pytest.approx(1)
     assert found.kind_seconds[Kind.WAIT] == pytest.approx(3)
     assert found.kind_seconds[Kind.AGGREGATE] == 0
+
+
+def test_what_of_a_collective_is_waiting_counts_as_waiting() -> None:
+    phases = [
+        Did("rank-0", 0, "step", 0, 10), Did("rank-0", 0, "allreduce", 2, 9, parent=0),
+        Did("rank-1", 0, "step", 0, 10), Did("rank-1", 0, "allreduce", 6, 9, parent=2),
+    ]  # fmt: skip
+    ranks = [Worker(lane=1, name="rank-0"), Worker(lane=2, name="rank-1")]
+    found = figures(spans(phases, LANES), np.array([1, 2]), nanoseconds(0), nanoseconds(10), ranks)
+
+    assert found.kind_seconds == pytest.approx((5, 0, 0, 3, 0, 0, 0, 2, 0))
+    assert found.gpu_waiting_share == pytest.approx(0.5)
+    assert found.coverage == pytest.approx(1)
 
 
 def test_a_nested_phase_takes_its_time_from_the_one_around_it() -> None:

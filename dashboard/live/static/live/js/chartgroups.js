@@ -23,23 +23,23 @@ function ruleOf(info) {
 
 const rankOf = (rule) => (rule.training ? -1 : RULES.indexOf(rule));
 
-function describe(chart, lanes) {
+function describe(chart, lanes, words) {
   const count = new Set(chart.series.map(({ info }) => (chart.of === "machine" ? info.machine : (info.lane ?? info.machine)))).size;
-  const who = chart.of === "machine" ? plural(count, "machine") : plural(count, "worker");
+  const who = chart.of === "machine" ? plural(count, "machine") : plural(count, words.worker);
   if (count === 1 && chart.of !== "machine") return isolated(lanes.get(chart.series[0].info.lane)?.info.name ?? "");
   return count > 1 || chart.series.length > 1 ? `${who}, ${chart.how}` : who;
 }
 
 /**
  * Charts in order: {key, label, unit, how, top, kind, training, gap, series: [{id, info}]}. `gap` (ns) is how far
- * apart two readings may be for a line to join them.
+ * apart two readings may be for a line to join them. `words`: what workers and trainers are called.
  */
-export function chartsOf(samples, lanes) {
+export function chartsOf(samples, lanes, words = { worker: "worker", trainer: "trainer" }) {
   const charts = new Map();
   for (const [id, { info }] of samples.lines) {
     const rule = ruleOf(info);
     if (!rule || !info.metric) continue;
-    const role = rule.byRole ? (isCoordinator(lanes.get(info.lane)) ? "coordinator " : "trainer ") : "";
+    const role = rule.byRole ? (isCoordinator(lanes.get(info.lane)) ? "coordinator " : `${words.trainer} `) : "";
     const key = `${role}${info.metric}`;
     if (!charts.has(key)) {
       const gap = rule.training ? Infinity : GAP_HOST;
@@ -48,7 +48,7 @@ export function chartsOf(samples, lanes) {
     charts.get(key).series.push({ id, info });
   }
   const found = [...charts.values()].sort((a, b) => a.rank - b.rank || a.title.localeCompare(b.title));
-  for (const chart of found) chart.who = describe(chart, lanes);
+  for (const chart of found) chart.who = describe(chart, lanes, words);
   for (const chart of found) chart.label = [chart.title, chart.title.startsWith(`${chart.who} `) ? "" : chart.who].filter(Boolean).join(" · ");
   return found;
 }

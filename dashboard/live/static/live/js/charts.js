@@ -6,6 +6,7 @@ import { band, line } from "./curves.js";
 import { el, fit, say } from "./dom.js";
 import { reading } from "./format.js";
 import { extentOfReadings, newestIn, readings, resample, summarize } from "./resample.js";
+import { wordsOf } from "./words.js";
 
 const HEIGHT = 58;
 const INSET = 6;
@@ -102,8 +103,10 @@ export class Charts {
 
   draw(scene) {
     const { samples, lanes, structure } = scene.store;
-    if (this.stamp !== `${samples.described}/${structure}`) this.#arrange(samples, lanes);
-    this.stamp = `${samples.described}/${structure}`;
+    const words = wordsOf(scene.store);
+    const stamp = `${samples.described}/${structure}/${words.worker}`;
+    if (this.stamp !== stamp) this.#arrange(samples, lanes, words);
+    this.stamp = stamp;
     for (const spec of this.specs) {
       const lines = spec.series.map(({ id }) => samples.lines.get(id)).filter((line) => line.count);
       const chart = this.charts.get(spec.key);
@@ -112,8 +115,8 @@ export class Charts {
     }
   }
 
-  #arrange(samples, lanes) {
-    this.specs = chartsOf(samples, lanes);
+  #arrange(samples, lanes, words) {
+    this.specs = chartsOf(samples, lanes, words);
     for (const { key } of this.specs) if (!this.charts.has(key)) this.charts.set(key, new Chart());
     const elements = this.specs.map(({ key }) => this.charts.get(key).element);
     if (elements.some((element, i) => this.container.children[i] !== element) || elements.length !== this.container.children.length) {

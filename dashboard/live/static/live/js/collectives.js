@@ -25,7 +25,7 @@ const leastOf = (parts) => parts.reduce((least, part) => (length(part) < length(
 
 export class Collectives {
   constructor(limit = ROUND_LIMIT) {
-    Object.assign(this, { limit, phases: new Set(), reach: new Map(), stale: new Set(), version: 0, notBefore: 0, known: new Map() });
+    Object.assign(this, { limit, phases: new Set(), reach: new Map(), stale: new Set(), version: 0, settled: 0, notBefore: 0, known: new Map() });
   }
 
   /** Takes the name of a phase. */
@@ -56,6 +56,7 @@ export class Collectives {
       }
     }
     this.stale.clear();
+    this.settled += 1;
     this.notBefore = performance.now() + (performance.now() - began) * SHARE;
     return true;
   }

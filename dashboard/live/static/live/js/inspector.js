@@ -21,7 +21,8 @@ export function partsOf(seconds, wall) {
 function bar(parts, theme) {
   const segments = parts.map(({ name, kind, seconds, share: part }) => {
     const segment = el("div", { class: "segment", "data-kind": kind, title: `${name} ${duration(seconds * 1e9)}` });
-    segment.style.flexGrow = String(seconds);
+    // Shares below a sum of one would leave the rest of the bar empty.
+    segment.style.flexGrow = String(part * 1000);
     if (kind) segment.style.color = theme.ink(kind);
     // What does not fit wraps, and is hidden with its line: first the time, then the name.
     if (part > 0.04) segment.append(el("span", {}, name), el("span", {}, duration(seconds * 1e9)));

@@ -4,7 +4,7 @@ import { KINDS } from "./frames.js";
 
 const NUMBER = Object.fromEntries(KINDS.map((kind, i) => [kind, i]));
 
-/** Adds the leaf time (ns) of phases of one thread, in order of start, to `sums`: a nested phase takes its from its parent. */
+/** Adds the leaf time (ns) of phases of one thread, in order of start, to `sums`: a nested phase takes its from its parent, and waiting in a collective is waiting. */
 function addThread(phases, kindOf, sums) {
   const around = [];
   for (const phase of phases) {
@@ -13,6 +13,10 @@ function addThread(phases, kindOf, sums) {
     const kind = parent?.kind === NUMBER.persist ? NUMBER.persist : kindOf(phase);
     const length = phase.end - phase.start;
     sums[kind] += length;
+    if (phase.wait > 0) {
+      sums[kind] -= phase.wait;
+      sums[NUMBER.wait] += phase.wait;
+    }
     if (parent) sums[parent.kind] -= Math.min(length, parent.end - phase.start);
     around.push({ end: phase.end, kind });
   }
@@ -22,7 +26,7 @@ function phasesOf(lane, round) {
   const { spans } = lane;
   const found = [];
   spans.each(round.begin, Number.isFinite(round.end) ? round.end : Infinity, (i) => {
-    if (spans.round[i] === round.index) found.push({ start: spans.start[i], end: spans.end[i], phase: spans.phase[i], thread: spans.thread[i], id: spans.id[i] });
+    if (spans.round[i] === round.index) found.push({ start: spans.start[i], end: spans.end[i], phase: spans.phase[i], thread: spans.thread[i], id: spans.id[i], wait: spans.wait[i] });
   });
   for (const open of lane.open) if (open.round === round.index) found.push(open);
   return found.sort((a, b) => a.start - b.start || a.id - b.id);
@@ -47,7 +51,7 @@ function fromPhases(store, round) {
 /** Mean seconds by kind over the trainers of a round: {seconds: one per kind, trainers, final}. */
 export function kindSeconds(store, round) {
   if (!Number.isNaN(round.kinds[0])) return { seconds: [...round.kinds], trainers: round.trainers, final: true };
-  const stamp = round.closed ? store.version : Math.floor(store.latest / 5e8);
+  const stamp = round.closed ? `${store.version}/${store.collectives.settled}` : Math.floor(store.latest / 5e8);
   if (round.provisional?.stamp !== stamp) round.provisional = { stamp, ...fromPhases(store, round) };
   return round.provisional;
 }

@@ -78,11 +78,11 @@ export class Renderer {
     const { page, theme } = this;
     const { elements, store, view, ui } = page;
     Object.assign(this, { dirty: false, now });
+    if (!store.collectives.settle(store.lanes)) this.dirty = true; // what is put off is drawn later
     page.arrange();
     measure(page);
     view.advance({ now, ended: page.ended, earliest: store.earliest, rounds: store.rounds.list() });
     store.grow(now);
-    if (!store.collectives.settle(store.lanes)) this.dirty = true; // what is put off is drawn later
     const unix = (one) => store.toUnix(one);
     this.grid = ticks(view, now, unix, view.follow && !page.ended);
     elements.root.dataset.show = ui.show;

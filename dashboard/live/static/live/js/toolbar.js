@@ -36,7 +36,7 @@ export class Toolbar {
     fill(gutter, this.filter);
   }
 
-  draw({ view, ui, fresh, running, phases, samples, words }) {
+  draw({ view, ui, fresh, running, phases, samples, words, waits }) {
     const text = view.follow ? (running ? "Following" : "End") : fresh ? `Follow · ${plural(fresh, `new ${words.round}`)}` : "Follow";
     say(this.follow, text);
     this.follow.setAttribute("aria-pressed", String(view.follow));
@@ -46,7 +46,7 @@ export class Toolbar {
     for (const [name, button] of Object.entries({ table: this.table, ranks: this.ranks })) button.setAttribute("aria-pressed", String(ui.show === name));
     say(this.ranks, `By ${words.worker}`);
     if (this.filter.value !== ui.filter) this.filter.value = ui.filter;
-    const kinds = KINDS.filter((kind) => phases.some((phase) => phase?.kind === kind));
+    const kinds = KINDS.filter((kind) => (kind === "wait" && waits) || phases.some((phase) => phase?.kind === kind));
     if (this.kinds !== kinds.join()) fill(this.legend, kinds.map((kind) => el("span", {}, swatch(kind), kind)));
     this.kinds = kinds.join();
   }
