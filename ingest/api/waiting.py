@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from ingest.api.company import Company
 from ingest.api.debts import Debts
 from ingest.api.room import busy, half, too_many
 from ingest.api.shares import Shares
@@ -57,6 +58,7 @@ class Waiting:
         self._bytes: Counter[UUID] = Counter()
         self._shares = Shares()
         self._debts = Debts()
+        self._company = Company()
 
     def __len__(self) -> int:
         """How many requests wait."""
@@ -65,6 +67,14 @@ class Waiting:
     def teams(self) -> list[UUID]:
         """Whose requests wait, those first who have waited longest in this queue."""
         return list(self._queues)
+
+    def shared(self, team_id: UUID) -> bool:
+        """Whether others than this team have sent something of late, whom its requests may hold up."""
+        return self._company.beside(team_id, time.monotonic())
+
+    def whole(self, team_id: UUID) -> bool:
+        """Whether as much of the team waits as goes into one transaction."""
+        return len(self._queues.get(team_id, ())) >= _MAX_TOGETHER or self._bytes[team_id] >= _MAX_TOGETHER_BYTES
 
     def require_credit(self, team_id: UUID) -> None:
         """Raise Fault 429 while too much of what the team sends is read in vain."""
@@ -83,14 +93,16 @@ class Waiting:
             self._queues[ticket.team_id] = deque()
             self._shares.join(ticket.team_id)
         self._queues[ticket.team_id].append(ticket)
+        self._company.comes(ticket.team_id, time.monotonic())
         self._bytes[ticket.team_id] += size
 
     def take(self, free: Callable[[UUID], bool]) -> list[Ticket]:
         """Up to a transaction's worth of requests of the teams that are `free`, least served first."""
         taken: list[Ticket] = []
         size, seconds, at_worst = 0, 0.0, 0.0
+        teams = [team_id for team_id in self._queues if free(team_id)]
         while len(taken) < _MAX_TOGETHER and size < _MAX_TOGETHER_BYTES:
-            teams = [team_id for team_id in self._queues if free(team_id)]
+            teams = [team_id for team_id in teams if team_id in self._queues]
             if not teams:
                 break
             team_id = self._shares.first(teams)

@@ -37,7 +37,7 @@ class Writers:
         """
         self._tellers, self._outage, self._threads = tellers, outage, threads
         self._waiting = Waiting(most)
-        # How many threads are writing something of a team; one is always left to the others.
+        # How many threads are writing something of a team. One is always left to the others.
         self._writing: Counter[UUID] = Counter()
         self._most_writing = max(threads - 1, 1)
         self._changed = threading.Condition()
@@ -57,7 +57,7 @@ class Writers:
                 raise busy()
             self._waiting.put(ticket)
             self.start(self._threads)
-            self._changed.notify()
+            self._wake_one()
 
     def close(self) -> None:
         """Write what waits, then end the threads; whoever comes later is sent away."""
@@ -88,17 +88,28 @@ class Writers:
     def _take(self) -> list[Ticket] | None:
         """What to write next; blocks while nothing may be taken, None when it is time to end."""
         with self._changed:
-            self._changed.wait_for(
-                lambda: any(map(self._free, self._waiting.teams())) or (self._closing and not self._waiting)
-            )
+            self._changed.wait_for(lambda: self._takeable() or (self._closing and not self._waiting))
             if not self._waiting:
                 return None
             taken = self._waiting.take(self._free)
             self._writing.update({ticket.team_id for ticket in taken})
+            self._wake_one()
             return taken
 
+    def _takeable(self) -> bool:
+        return any(map(self._free, self._waiting.teams()))
+
+    def _wake_one(self) -> None:
+        """Of those who rest, where there is something to do: all of them at once would wait for the interpreter."""
+        if self._takeable():
+            self._changed.notify()
+
     def _free(self, team_id: UUID) -> bool:
-        return self._writing[team_id] < self._most_writing
+        """Whether one thread more may write of the team. Beside others it is a single one that takes what has come
+        meanwhile, until as much waits as it may take.
+        """
+        one = self._waiting.shared(team_id) and not self._waiting.whole(team_id)
+        return self._writing[team_id] < (1 if one else self._most_writing)
 
     def _done(self, tickets: Sequence[Ticket]) -> None:
         with self._changed:
@@ -106,7 +117,8 @@ class Writers:
             self._writing += Counter()  # drops teams of whom nothing is written
             for ticket in tickets:
                 self._waiting.settle(ticket)
-            self._changed.notify_all()
+            if self._closing:
+                self._changed.notify_all()
 
     def _write(self, tickets: Sequence[Ticket]) -> None:
         together: list[tuple[Ticket, Job]] = []

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 
-from ingest.api import writers
+from ingest.api import waiting, writers
 from ingest.api.decode import job
 from ingest.api.outage import Outage
 from ingest.api.tellers import Tellers
@@ -182,6 +182,44 @@ def test_one_team_leaves_a_writer_to_the_others(cast: Cast, monkeypatch: pytest.
         opened.close()
         tellers.close()
     assert all(each.outcome.result(timeout=0).fault is None for each in greedy)
+
+
+def test_beside_others_a_second_transaction_of_a_team_begins_once_a_whole_one_waits(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, let_go, begun = telemetry.write, threading.Event(), threading.Semaphore(0)
+
+    def held_up(jobs: list[Job]) -> telemetry.Written:
+        if jobs[0].team_id == cast.team.id:
+            begun.release()
+            assert let_go.wait(timeout=20)
+        return write(jobs)
+
+    monkeypatch.setattr(telemetry, "write", held_up)
+    monkeypatch.setattr(waiting, "_MAX_TOGETHER", 4)
+    tellers = Tellers()
+    opened = Writers(tellers, Outage())
+
+    def beside() -> None:
+        opened.put(patient := ticket(cast.other_team.id, "run"))
+        assert patient.outcome.result(timeout=20).fault is None
+
+    beside()
+    opened.put(first := ticket(cast.team.id, "first"))
+    assert begun.acquire(timeout=20)
+    others = [ticket(cast.team.id, f"run-{place}") for place in range(4)]
+    try:
+        for each in others[:-1]:
+            opened.put(each)
+            beside()
+        assert not begun.acquire(blocking=False)
+        opened.put(others[-1])
+        assert begun.acquire(timeout=20)
+    finally:
+        let_go.set()
+        opened.close()
+        tellers.close()
+    assert all(each.outcome.result(timeout=0).fault is None for each in (first, *others))
 
 
 def test_closing_writes_what_waits_and_leaves_no_thread(cast: Cast) -> None:
