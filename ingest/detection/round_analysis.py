@@ -1,10 +1,11 @@
 """All that is concluded of one round by itself: what kept its GPUs waiting, its critical path, what-ifs, intervals."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ingest.detection import what_if
+from ingest.detection import communication, what_if
+from ingest.detection.communication import Communication
 from ingest.detection.critical_path import Segment, build, walk
 from ingest.detection.facts import Ints, Kind, Spans, Worker
 from ingest.detection.gpu_waiting import Share, Waiting, attribute
@@ -24,6 +25,7 @@ class RoundAnalysis:
     end_ns: int
     path: tuple[Segment, ...]
     waiting: Waiting
+    communication: Communication
     what_if: WhatIf
     intervals: tuple[Measured, ...]
     unclaimed: int
@@ -54,6 +56,7 @@ def analyse(given: Given) -> RoundAnalysis:
         end_ns=given.end_ns,
         path=path,
         waiting=waiting,
+        communication=communication.measure(graph, given.workers, given.trainers, waiting),
         what_if=what_if.judge(graph, given.workers, waiting.shares),
         intervals=measure(given.spans, given.workers, given.index),
         unclaimed=graph.unclaimed,
@@ -72,6 +75,7 @@ def told(given: Given) -> dict[str, Any]:
         "trainers": found.waiting.trainers,
         "waiting_ns": found.waiting.total_ns,
         "waiting": [_share(one, names) for one in fewer(found.waiting.shares, MOST_SHARES)],
+        "communication": asdict(found.communication),
         "what_if": _what_if(found.what_if),
         "intervals": [_interval(one, names) for one in found.intervals],
     }

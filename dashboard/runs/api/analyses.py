@@ -8,7 +8,7 @@ from ingest.models import Round
 from ingest.queries import analysing, rounds
 from ingest.store import analyses
 
-_NOT_COMPUTED = dict.fromkeys(("gpu_waiting", "critical_path", "what_if", "intervals"))
+_NOT_COMPUTED = dict.fromkeys(("gpu_waiting", "critical_path", "what_if", "intervals", "communication"))
 
 
 def shape(row: Round) -> dict[str, Any]:
@@ -32,6 +32,7 @@ def _shape(found: dict[str, Any]) -> dict[str, Any]:
         "critical_path": [_segment(one) for one in found["path"]],
         "what_if": _what_if(found["what_if"]),
         "intervals": [_interval(one) for one in found["intervals"]],
+        "communication": found["communication"],
     }
 
 

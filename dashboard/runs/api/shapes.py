@@ -117,6 +117,21 @@ class IntervalShape(Schema):
     abstained: str = Field(description="Why it could not be measured, or empty.")
 
 
+class CommunicationShape(Schema):
+    """How much of a round moves data: means over the trainers, null where a figure has no meaning."""
+
+    comm_share: float | None = Field(description="Transfer between nodes, waiting left out, over the wall time.")
+    exposed_share: float | None = Field(description="The part of it beside which nothing computes, over the wall time.")
+    overlap: float | None = Field(description="The share of all transfer beside which something computes.")
+    ratio: float | None = Field(description="All transfer over all compute.")
+    exchange_share: float | None = Field(description="GPU waiting over the wall time, where only `train` computes.")
+    band: str | None = Field(
+        description="Below 0.15 healthy, above 0.30 alarming, overlapped where both shares differ."
+    )
+    waiting_s: dict[str, float] = Field(description="Mean seconds of GPU waiting by part.")
+    abstained: str
+
+
 class SightShape(Schema):
     """What detection could see of a phase: the smallest ratio, or why it abstained."""
 
@@ -145,6 +160,7 @@ class RoundShape(Schema):
     critical_path: list[PathSegment] | None
     what_if: list[WhatIf] | None
     intervals: list[IntervalShape] | None
+    communication: CommunicationShape | None
     judged: list[SightShape] | None
 
 

@@ -18,7 +18,7 @@ from tests.ingest.scenarios import Did, Scenario
 from tests.ingest.storing import Story, store
 
 pytestmark = pytest.mark.django_db
-FIELDS = ("gpu_waiting", "critical_path", "what_if", "intervals")
+FIELDS = ("gpu_waiting", "critical_path", "what_if", "intervals", "communication")
 
 
 def asked(cast: Cast, path: str, **query: Any) -> Any:
@@ -74,6 +74,17 @@ def test_gpu_waiting_sums_to_the_rounds_figure_and_says_what_others_lost(cast: C
     assert sum(part["seconds"] for part in one["gpu_waiting"]) == pytest.approx(one["gpu_waiting_share"] * 65)
     lost = {(part["worker"], part["phase"]): part["others_gpu_seconds"] for part in one["gpu_waiting"]}
     assert lost["rank-7", "encode"] + lost["rank-7", "upload"] == pytest.approx(225.7, abs=0.1)
+
+
+def test_communication_stands_beside_the_gpu_waiting_it_does_not_explain(cast: Cast) -> None:
+    story = told(cast, scenarios.two_slow_encoders())
+
+    said = asked(cast, f"{story.run.pk}/rounds/1")["communication"]
+
+    assert said["comm_share"] == pytest.approx(1 / 65)
+    assert (said["band"], said["abstained"]) == ("healthy", "")
+    assert said["exchange_share"] == pytest.approx(35 / 65)
+    assert sum(said["waiting_s"].values()) == pytest.approx(35)
 
 
 def test_what_if_says_what_one_fix_saves_and_what_both_do(cast: Cast) -> None:
@@ -171,7 +182,7 @@ def test_what_is_open_gone_or_without_phases_is_null(cast: Cast) -> None:
 
     for index in (0, 1):
         one = asked(cast, f"{story.run.pk}/rounds/{index}")
-        assert [one[field] for field in FIELDS] == [None] * 4
+        assert [one[field] for field in FIELDS] == [None] * 5
     assert not Analysis.objects.exists()
 
 
