@@ -36,7 +36,7 @@ def judge_round(run_id: str, index: int, generation: int) -> None:
         judged = judging.closed(key, index, generation)
         if judged is None:
             return
-        found = summary.figures(judged.spans, judged.trainers, judged.begin_ns, judged.end_ns)
+        found = summary.figures(judged.spans, judged.trainers, judged.begin_ns, judged.end_ns, judged.ranks)
         summaries.save(judged.id, found, judged.version)
         changed = _judge_windows(judged, index) if judged.newest else []
     told = rounds.steps(key, [judged.id])
