@@ -1,0 +1,96 @@
+"""Scenarios of the lab, played to a real server: what is stored is what the scenario says, and judged so."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from dashboard.teams.tokens import issue
+from ingest.models import Finding, Phase, PhaseName, Round, Run, Sample, Worker
+from ingest.queries.judging import workers_of
+from ingest.tasks import judge_round
+from roundwatch.lab.catalogue import scenarios
+from roundwatch.lab.playing import Player, Wishes
+from roundwatch.lab.shapes import Scenario
+from roundwatch.lab.telling import Teller
+from tests.cast import Cast, make_cast
+
+
+@pytest.fixture
+def cast(web: str) -> Cast:
+    return make_cast()
+
+
+def played(name: str, url: str, cast: Cast) -> tuple[Scenario, Run]:
+    scenario = scenarios()[name]
+    teller = Teller(url, issue(cast.team, "lab", ["ingest"]), patience_s=10)
+    Player(scenario, teller, Wishes(project="lab", run=name, speed=float("inf"))).play()
+    teller.close()
+    assert teller.rejected == 0
+    return scenario, Run.objects.get(team=cast.team, key=name)
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def closed(run: Run) -> list[Round]:
+    return list(Round.objects.filter(run=run, closed=True).order_by("index"))
+
+
+def test_run_six_is_stored_exactly_and_its_two_slow_encoders_are_found(web: str, cast: Cast) -> None:
+    scenario, run = played("run-6", web, cast)
+    until(lambda: len(closed(run)) == scenario.rounds, "all rounds close")
+
+    acts = scenario.acts()
+    assert [row.end_ns - row.begin_ns for row in closed(run) if row.end_ns] == [
+        pytest.approx((act.next_s - begin) * 1e9, abs=2)
+        for act, begin in zip(acts, [0.0, *(act.next_s for act in acts)], strict=False)
+    ]
+    stored = Phase.objects.filter(run_id=run.pk)
+    assert stored.count() == sum(len(act.phases) for act in acts)
+    encode = PhaseName.objects.get(run=run, name="encode")
+    encoded = stored.filter(name_index=encode.index, round=4)
+    assert sorted(row.end_ns - row.begin_ns for row in encoded)[-2:] == [
+        pytest.approx(17.8e9, abs=2), pytest.approx(18.0e9, abs=2)
+    ]  # fmt: skip
+    machines = Counter(Worker.objects.filter(run=run).values_list("host", flat=True))
+    assert machines["machine-06"] == 2
+    coordinator = Worker.objects.get(run=run, role="coordinator")
+    assert (coordinator.site, coordinator.attempt, coordinator.state) == ("datacentre", 1, "finished")
+
+    for row in closed(run):
+        judge_round(str(run.pk), row.index, row.generation)
+    (finding,) = Finding.objects.filter(run=run, kind="straggler")
+    assert (finding.phase, finding.workers, finding.rounds) == ("encode", ["host-06", "host-07"], [4])
+    assert "machine-06" in finding.hypothesis
+
+
+def test_the_dry_runs_memory_is_stored_to_the_end_and_after_it(web: str, cast: Cast) -> None:
+    scenario, run = played("dry-run", web, cast)
+
+    acts = scenario.acts()
+    reads = [read for act in acts for read in act.reads] + list(scenario.after(acts[-1].next_s))
+    rows = Sample.objects.filter(stream_id__in=run.streams.values("id")).order_by("time_ns")
+    assert [row.value for row in rows] == [read.value for read in reads]
+    run.refresh_from_db()
+    assert run.state == "finished"
+    assert max(row.value for row in rows) == pytest.approx(34.4 * 2**30)
+
+
+def test_the_mixed_runs_hosts_are_known_by_the_model_of_their_devices(web: str, cast: Cast) -> None:
+    from django.db import connection
+
+    _, run = played("mixed", web, cast)
+
+    with connection.cursor() as cursor:
+        devices = {worker.name: worker.device for worker in workers_of(cursor, run.pk)}
+    assert devices == {
+        "coordinator": "",
+        **{f"host-{at}": "NVIDIA A40" for at in range(4)},
+        **{f"host-{at}": "NVIDIA H100 80GB HBM3" for at in range(4, 8)},
+    }
