@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from roundwatch.samplers.amd_sysfs import AmdSysfsSampler
+from roundwatch.samplers.amd_sysfs import LOOK_AGAIN_S, AmdSysfsSampler
 from roundwatch.samplers.base import Paths, Reading
+from roundwatch.samplers.rates import Due
 
 # (metric, unit) of each number that the question answers; what the library has not, it calls "N/A".
 Question = tuple[tuple[tuple[str, str], ...], Callable[[Any, Any], Iterable[Any]]]
@@ -67,6 +68,7 @@ class AmdSampler:
 
     def __init__(self, paths: Paths) -> None:
         self._sysfs = AmdSysfsSampler(paths)
+        self._look_again = Due(LOOK_AGAIN_S)
         self._absent: dict[str, str] | None = None  # None: /sys is asked
         self._smi: Any = None
         self._handles: list[tuple[str, Any]] = []
@@ -75,6 +77,10 @@ class AmdSampler:
     @property
     def absent(self) -> Mapping[str, str]:
         return self._sysfs.absent if self._absent is None else self._absent
+
+    def due(self) -> bool:
+        """Whether there is anything to read, as of a minute ago."""
+        return bool(self._handles or self._sysfs.folders) or self._look_again()
 
     def read(self) -> list[Reading]:
         if not self._decided:

@@ -39,15 +39,15 @@ class AmdSysfsSampler:
         self.absent: dict[str, str] = {}
         self._drm = paths.sys / "class" / "drm"
         self._due = Due(LOOK_AGAIN_S, clock)
-        self._folders: list[Path] = []
+        self.folders: list[Path] = []
 
     def read(self) -> list[Reading]:
         self.absent = {}
         if self._due():
-            self._folders = devices(self._drm)
-        if not self._folders:
+            self.folders = devices(self._drm)
+        if not self.folders:
             self.absent = {"gpu_utilisation_ratio": NONE}
-        return [reading for folder in self._folders for reading in self._of(folder)]
+        return [reading for folder in self.folders for reading in self._of(folder)]
 
     def _of(self, folder: Path) -> list[Reading]:
         device = uuid(folder)

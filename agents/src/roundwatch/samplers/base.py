@@ -1,10 +1,10 @@
 """What every sampler is and gives: readings, and the reasons for those it cannot give."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 CHUNK = 1 << 16
 
@@ -36,6 +36,14 @@ class Sampler(Protocol):
     def absent(self) -> Mapping[str, str]: ...
 
     def read(self) -> Iterable[Reading]: ...
+
+
+@runtime_checkable
+class Waiting(Protocol):
+    """A sampler that need not be read each time. `due` is asked once before each reading."""
+
+    @property
+    def due(self) -> Callable[[], bool]: ...
 
 
 @dataclass(frozen=True, slots=True)

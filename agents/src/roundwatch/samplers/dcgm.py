@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 
 from roundwatch.samplers.base import Paths, Reading
-from roundwatch.samplers.rates import Clock
+from roundwatch.samplers.rates import Clock, Due
 
 USUAL = "http://127.0.0.1:9400/metrics"
 TIMEOUT_S = 1.0
@@ -45,6 +45,7 @@ class DcgmSampler:
     def __init__(self, url: str | None, host: str = "", clock: Clock = time.monotonic) -> None:
         self.absent: dict[str, str] = {}
         self._url, self._clock = url, clock
+        self.due = Due(clock=clock)
         self._host = host or socket.gethostname()
         self._again_at = float("-inf")
 

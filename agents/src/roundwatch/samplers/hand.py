@@ -3,8 +3,9 @@
 import queue
 import threading
 import time
+from collections.abc import Callable
 
-from roundwatch.samplers.base import Reading, Sampler
+from roundwatch.samplers.base import Reading, Sampler, Waiting
 
 Answer = list[Reading] | Exception
 
@@ -12,12 +13,13 @@ Answer = list[Reading] | Exception
 class Hand:
     """Asks one sampler, and gives what it answered when it has.
 
-    While it has not answered it is not asked again. Its thread begins with the first question and ends with `close`,
-    or with its process. One thread uses a Hand.
+    While it has not answered it is not asked again, nor while it says that nothing is due. Its thread begins with the
+    first question and ends with `close`, or with its process. One thread uses a Hand.
     """
 
     def __init__(self, sampler: Sampler) -> None:
         self.sampler = sampler
+        self._due: Callable[[], bool] = sampler.due if isinstance(sampler, Waiting) else lambda: True
         self._questions: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -29,8 +31,8 @@ class Hand:
         return 0.0 if self._asked_at is None else time.monotonic() - self._asked_at
 
     def ask(self) -> None:
-        """Has the sampler read, unless it still does."""
-        if self._asked_at is not None:
+        """Has the sampler read, unless it still does or nothing is due."""
+        if self._asked_at is not None or not self._due():
             return
         if self._thread is None:
             name = f"roundwatch-{self.sampler.name}"

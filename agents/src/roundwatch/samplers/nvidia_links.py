@@ -29,7 +29,7 @@ class NvidiaLinkSampler:
 
     def __init__(self, nvml: Nvml, clock: Clock = time.monotonic) -> None:
         self._nvml, self._rates = nvml, Rates(clock)
-        self._due, self._state_due = Due(clock=clock, twice=True), Due(STATE_S, clock)
+        self.due, self._state_due = Due(clock=clock, twice=True), Due(STATE_S, clock)
 
     @property
     def absent(self) -> Mapping[str, str]:
@@ -45,8 +45,6 @@ class NvidiaLinkSampler:
 
     def read(self) -> list[Reading]:
         readings: list[Reading] = []
-        if not self._due():
-            return readings
         state = self._state_due()
         for device in self._nvml.devices():
             if not device.instance:  # the instances of one device share its links

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 
-from roundwatch.samplers.base import Reading, Sampler, reason
+from roundwatch.samplers.base import Reading, Sampler, Waiting, reason
 from roundwatch.samplers.rates import Clock
 from roundwatch.samplers.steady import Steadied
 
@@ -19,9 +19,15 @@ class Together:
 
     def __init__(self, samplers: Iterable[Sampler], *, steadied: bool = True) -> None:
         self.samplers = list(samplers)
+        self._dues = [sampler.due for sampler in self.samplers if isinstance(sampler, Waiting)]
         self.name = self.samplers[0].name
         self._failed: dict[str, str] = {}
         self._steadied = Steadied() if steadied else None
+
+    def due(self) -> bool:
+        """Whether one of them is worth to be read now."""
+        asked = [due() for due in self._dues]
+        return len(asked) < len(self.samplers) or any(asked)
 
     @property
     def absent(self) -> Mapping[str, str]:
