@@ -29,13 +29,15 @@ class Thread:
 class Stacks:
     """One answer of a process; `number` tells it from others, `failed` says why there are no threads, "" if there are.
 
-    `left_out` counts threads beyond those listed; `time_ns` is Unix time on the server's clock.
+    `left_out` counts threads beyond those listed, `only_main` says that the others could not be asked; `time_ns` is
+    Unix time on the server's clock.
     """
 
     number: int
     time_ns: int
     threads: list[Thread]
     left_out: int
+    only_main: bool
     failed: str
 
 
@@ -88,7 +90,14 @@ def _stacks(number: int, time_ns: int, attrs: dict[str, Any]) -> Stacks:
     listed = [found for each in threads if (found := _thread(each))] if isinstance(threads, list) else []
     if not listed and not isinstance(failed, str):
         failed = "what it sent cannot be read"
-    return Stacks(number, time_ns, listed, _count(attrs.get("left_out")), "" if listed else str(failed))
+    return Stacks(
+        number=number,
+        time_ns=time_ns,
+        threads=listed,
+        left_out=_count(attrs.get("left_out")),
+        only_main=attrs.get("only_main") is True,
+        failed="" if listed else str(failed),
+    )
 
 
 def _thread(said: Any) -> Thread | None:

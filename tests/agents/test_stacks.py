@@ -28,12 +28,13 @@ run = roundwatch.init("p", worker="w")
 with run.round(3), run.phase("encode"):
     encode_all()
 """
-RELEASED = HELD.replace("libc.sem_wait(never)", "__import__('hashlib').pbkdf2_hmac('sha256', b'', b'', 1 << 31)")
+RELEASED = HELD.replace("libc.sem_wait(never)", "__import__('hashlib').pbkdf2_hmac('sha256', b'', b'', (1 << 31) - 1)")
 WAITING = """
-import threading, roundwatch
+import threading, time, roundwatch
+def load(): time.sleep(600)
+threading.Thread(target=load, name="loader", daemon=True).start()
 run = roundwatch.init("p", worker="w")
-with run.phase("encode"):
-    threading.Event().wait()
+with run.phase("encode"): time.sleep(600)
 """
 
 
@@ -58,24 +59,30 @@ def events(collector: Collector) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("training", [HELD, RELEASED], ids=["lock held", "lock released"])
-def test_a_process_in_a_long_call_tells_the_stacks_of_all_threads(
-    site: Site, collector: Collector, training: str
-) -> None:
+def test_a_main_thread_in_a_long_call_tells_where_it_is(site: Site, collector: Collector, training: str) -> None:
     site.shipper()
     process = site.python(training)
     phase = opened(collector)
     said = answer_of(collector, phase["start"])
-    assert (said["start"], said["round"], said["left_out"]) == (phase["start"], 3, 0)
-    main, other = said["threads"]
-    assert [main["name"], other["name"]] == ["main", "thread 2"]
-    assert [frame[2] for frame in main["frames"]] == ["encode_all", "<module>"]
-    assert [frame[:2] for frame in main["frames"]] == [["<string>", 7], ["<string>", 10]]
-    assert other["frames"][0][::2] == ["threading.py", "wait"]
+    assert (said["start"], said["round"], said["left_out"], said["only_main"]) == (phase["start"], 3, 0, True)
+    (main,) = said["threads"]
+    assert (main["name"], main["more"]) == ("main", 0)
+    assert main["frames"] == [["<string>", 7, "encode_all"], ["<string>", 10, "<module>"]]
     assert opened(collector)["start"] == phase["start"], "the call was not over when it answered"
     assert process.poll() is None
-    again = answer_of(collector, phase["start"])
-    assert again["threads"][0] == main, "each answer holds one dump"
+    assert answer_of(collector, phase["start"])["threads"] == [main], "each answer holds one dump"
     assert collector.worker().whole()
+
+
+def test_a_main_thread_that_waits_tells_of_all_threads_by_name(site: Site, collector: Collector) -> None:
+    site.shipper()
+    site.python(WAITING)
+    said = answer_of(collector, opened(collector)["start"])
+    main, loader = said["threads"]
+    assert "only_main" not in said
+    assert [main["name"], loader["name"]] == ["main", "loader"]
+    assert main["frames"] == [["<string>", 6, "<module>"]]
+    assert loader["frames"][0][2] == "load"
 
 
 def test_a_phase_that_has_ended_is_not_told_by_what_came_after(site: Site, collector: Collector) -> None:
@@ -102,7 +109,7 @@ def test_a_training_that_opted_out_says_so_and_handles_no_signal(site: Site, col
     site.environment["ROUNDWATCH_STACKS"] = "off"
     process = site.python(WAITING)
     assert answer_of(collector, opened(collector)["start"])["failed"] == "ROUNDWATCH_STACKS is off"
-    assert not stacks.caught(Path(f"/proc/{process.pid}"))
+    assert not stacks.caught(Path(f"/proc/{process.pid}"), stacks.SIGNAL)
 
 
 def test_wishes_that_make_no_sense_are_passed_over(site: Site, collector: Collector) -> None:
@@ -150,6 +157,7 @@ from roundwatch import stacks
 ours = stacks.offer()
 assert stacks.offer() is ours
 if not os.fork():
+    os.kill(os.getpid(), stacks.SIGNAL)
     theirs = stacks.offer()
     os.kill(os.getpid(), stacks.SIGNAL)
     print(theirs[1] != ours[1], os.fstat(ours[1]).st_size == 0, os.fstat(theirs[1]).st_size > 0, flush=True)
@@ -157,6 +165,15 @@ if not os.fork():
 os.wait()
 """)
     assert printed == "True True True\n"
+
+
+def test_a_run_that_is_begun_beside_the_main_thread_has_none_to_tell() -> None:
+    printed = alone("""
+import threading
+from roundwatch import stacks
+threading.Thread(target=lambda: print(stacks.offer() == (-stacks.NOT_MAIN, 0, 0))).start()
+""")
+    assert printed == "True\n"
 
 
 def asked(process: "subprocess.Popen[str]", offer: stacks.Offer) -> str:
@@ -181,7 +198,7 @@ print("there", flush=True)
 sys.stdin.readline()
 """
 EXECUTES = "os.execv(sys.executable, [sys.executable, '-c', 'print(\"there\", flush=True); input()'])"
-UNREGISTERS = "import faulthandler; faulthandler.unregister(stacks.SIGNAL)"
+UNREGISTERS = "import signal; signal.signal(stacks.SIGNAL, signal.SIG_DFL)"
 REUSES = "os.close(3); assert os.open('/dev/null', os.O_WRONLY) == 3"
 
 
@@ -200,12 +217,12 @@ def test_a_process_that_has_become_another_is_not_signalled_and_lives(then: str,
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, env=environment, text=True, **pipes) as process:  # type: ignore[call-overload]
         try:
-            number, fd, main = map(int, process.stdout.readline().split())
+            number, fd, spare = map(int, process.stdout.readline().split())
             assert fd == 3
             process.stdin.write("\n")
             process.stdin.flush()
             assert process.stdout.readline() == "there\n"
-            assert asked(process, (number, fd, main)).startswith(why)
+            assert asked(process, (number, fd, spare)).startswith(why)
             # Even if it had been: where nobody handles it, this signal does nothing.
             process.send_signal(stacks.SIGNAL)
             process.stdin.write("\n")
@@ -215,49 +232,51 @@ def test_a_process_that_has_become_another_is_not_signalled_and_lives(then: str,
             process.kill()
 
 
-DUMP = """Thread 0x0000000000000003 (most recent call first):
+PYTHON = f"""{stacks.BEGIN}Thread [main] (most recent call first):
+  File "train.py", line 7 in <module>
+Thread [loader] (most recent call first):
+  File "/home/somebody/secret place/job/train.py", line 8 in load
+Thread [] (most recent call first):
   File "/home/somebody/venv/lib/python3.11/site-packages/torch/nn/module.py", line 12 in forward
   File "/usr/lib/python3.11/threading.py", line 975 in run
-Thread 0x0000000000000002 [loader] (most recent call first):
-  File "/home/somebody/secret place/job/train.py", line ??? in load
-  <no Python frame>
-Current thread 0x0000000000000001 (most recent call first):
-  File "train.py", line 7 in <module>
+{stacks.END}"""
+DUMPER = """Stack (most recent call first):
+  File "/home/somebody/job/train.py", line ??? in encode
+  File ???, line 3 in ???
 """
 
 
-def test_a_dump_becomes_threads_main_first_whose_files_tell_nothing_of_the_host() -> None:
-    found = stack_text.threads(DUMP)
-    said = json.loads(stack_text.attributes(found, 1, {"start": 5}))
-    assert said == {
-        "start": 5,
-        "left_out": 0,
-        "threads": [
-            {"name": "main", "frames": [["train.py", 7, "<module>"]], "more": 0},
-            {"name": "loader", "frames": [["job/train.py", 0, "load"]], "more": 0},
-            {
-                "name": "thread 3",
-                "frames": [["torch/nn/module.py", 12, "forward"], ["threading.py", 975, "run"]],
-                "more": 0,
-            },
-        ],
-    }
+def test_what_python_tells_becomes_threads_whose_files_tell_nothing_of_the_host() -> None:
+    said = json.loads(stack_text.attributes(stack_text.by_python(PYTHON), {"start": 5}))
+    assert (said["start"], said["left_out"]) == (5, 0)
+    assert [(thread["name"], thread["frames"]) for thread in said["threads"]] == [
+        ("main", [["train.py", 7, "<module>"]]),
+        ("loader", [["job/train.py", 8, "load"]]),
+        ("(unnamed)", [["torch/nn/module.py", 12, "forward"], ["threading.py", 975, "run"]]),
+    ]
 
 
-@pytest.mark.parametrize("end", [len(DUMP) - 1, len(DUMP) - 40, DUMP.index("  File"), 0])
-def test_a_dump_that_is_cut_short_is_not_whole(end: int) -> None:
-    assert stack_text.whole(DUMP, 1)
-    assert not stack_text.whole(DUMP[:end], 1)
+def test_what_the_dumper_tells_is_the_main_thread() -> None:
+    (main,) = stack_text.by_dumper(DUMPER)
+    assert main == ("main", [("job/train.py", 0, "encode"), ("?", 3, "???")])
+    assert stack_text.by_dumper(DUMPER + PYTHON) == [main]
+    assert stack_text.by_python(DUMPER + PYTHON) == stack_text.by_python(PYTHON)
+
+
+@pytest.mark.parametrize("end", [len(PYTHON) - 1, len(PYTHON) - 40, PYTHON.index("  File"), 0])
+def test_what_is_cut_short_is_not_taken_for_all(end: int) -> None:
+    assert stack_text.by_python(PYTHON)
+    assert not stack_text.by_python(PYTHON[:end])
+    assert not stack_text.by_dumper(DUMPER[:-1])
 
 
 def test_however_much_a_process_tells_an_event_holds_it() -> None:
     frames = [("package/" + "m" * 112, 1, "é" * 120)] * 100
     for count in (1, 100):
-        text = stack_text.attributes({ident: ("", list(frames)) for ident in range(count, 0, -1)}, 1, {"start": 1})
+        text = stack_text.attributes([stack_text.Thread("main", frames)] * count, {"start": 1})
         assert len(text) < wire.MAX_ATTRS_BYTES
         said = json.loads(text)
         main = said["threads"][0]
-        assert main["name"] == "main"
         assert len(main["frames"]) + main["more"] == 100
         assert len(said["threads"]) + said["left_out"] == count
 

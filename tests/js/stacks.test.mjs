@@ -25,6 +25,6 @@ test("silence says how long its host has been silent, and where it is not what t
 });
 
 test("stacks say how far into the phase they were taken, never before it", () => {
-  assert.match(plain(takenText({ after_s: 12.34, time_ns: "1764000000000000000" })), /^12\.3 s into the phase, at \d\d:\d\d:\d\d$/);
-  assert.match(plain(takenText({ after_s: -0.01, time_ns: "1764000000000000000" })), /^0 µs into/);
+  assert.match(plain(takenText({ after_s: 12.34, time_ns: "1764000000000000000" })), /^taken 12\.3 s into the phase, at \d\d:\d\d:\d\d$/);
+  assert.match(plain(takenText({ after_s: -0.01, time_ns: "1764000000000000000" })), /^taken 0 µs into/);
 });

@@ -1,4 +1,4 @@
-"""Takes the thread stacks of a training's process for the server: a signal, and what the process writes within 1 s."""
+"""Takes the thread stacks of a training's process for the server: signals, and what the process writes within 1 s."""
 
 import contextlib
 import json
@@ -10,13 +10,14 @@ from typing import Any
 
 from roundwatch import slots, stack_text, stacks
 from roundwatch.slots import Record
+from roundwatch.stack_text import Thread
+from roundwatch.stuck import MainThread
 
 EVENT = "stacks"
 PATIENCE_NS = 950_000_000
-RESTS_NS = 60_000_000  # a dump is over when nothing has come for so long
+RESTS_NS = 60_000_000  # the dumper is done when nothing has come for so long
 MOST_BYTES = 4 << 20
 FILE = f"memfd:{stacks.NAME}"
-STATES = {"T": "it is stopped", "t": "a debugger holds it", "D": "it waits in the kernel, for a disk or a device"}
 
 
 class CannotTellError(Exception):
@@ -31,18 +32,20 @@ class Asked:
     """
 
     def __init__(self, offer: stacks.Offer, pid: int, process: int | None, start: Any, begun: Record | None) -> None:
-        self._folder, self._main = Path(f"/proc/{pid}"), offer[2]
+        self._folder, self._offer, self._process = Path(f"/proc/{pid}"), offer, process
         self._round = -1 if begun is None else begun.round
-        self._beside = {"start": start} if isinstance(start, int) else {}
+        self._beside: dict[str, Any] = {"start": start} if isinstance(start, int) else {}
         self._at_ns = self._came_ns = time.monotonic_ns()
         self._fd, self._size = -1, 0
+        self._main = MainThread(self._folder)
+        self._dumped = False  # whether the dumper was called
         self._failed = ""
-        self._found: stack_text.Found = {}
+        self._found: list[Thread] = []
         if start is not None and begun is None:
             self._failed = "the phase had ended when it was asked"
             return
         try:
-            self._signal(offer, process)
+            self._begin()
         except CannotTellError as error:
             self._failed = str(error)
 
@@ -50,7 +53,7 @@ class Asked:
         """Whether it has answered completely, or will not any more."""
         if not self._failed and not self._found:
             try:
-                self._found = self._read()
+                self._look()
             except (CannotTellError, OSError) as error:
                 self._failed = str(error)
         return bool(self._failed or self._found)
@@ -58,7 +61,7 @@ class Asked:
     def event(self, name: int) -> Record:
         """The record that tells it; `name` is the stream's number for the name of it."""
         if self._found:
-            text = stack_text.attributes(self._found, self._main, self._beside)
+            text = stack_text.attributes(self._found, self._beside)
         else:
             text = json.dumps({**self._beside, "failed": self._failed}).encode()
         return Record(-1, slots.EVENT, name, 0, 0, 0, 0, 0, self._round, -1, -1, self._at_ns, 0, text)
@@ -71,48 +74,51 @@ class Asked:
             os.close(self._fd)
             self._fd = -1
 
-    def _signal(self, offer: stacks.Offer, process: int | None) -> None:
-        number, fd, _ = offer
-        if number <= 0:
-            raise CannotTellError(_reason(-number))
-        if process is None:
+    def _begin(self) -> None:
+        if self._offer[0] <= 0:
+            raise CannotTellError(_reason(-self._offer[0]))
+        if self._process is None:
             raise CannotTellError("the shipper that serves it cannot see it, from another container perhaps")
         try:
-            # Its number may mean another file by now, which the process would write into.
-            path = self._folder / "fd" / str(fd)
-            if FILE not in os.readlink(path):  # noqa: PTH115 - a name, not a path
-                raise CannotTellError("it has closed the file that it would write to")
-            self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-            if number != stacks.SIGNAL or not stacks.caught(self._folder):
-                raise CannotTellError("it has taken back what answers")
+            self._fd = os.open(self._file(), os.O_RDWR | os.O_CLOEXEC)
             os.ftruncate(self._fd, 0)
-            signal.pidfd_send_signal(process, number)
+            self._signal(stacks.SIGNAL)
         except OSError as error:
             raise CannotTellError(f"it cannot be reached: {error.strerror or error}") from error
 
-    def _read(self) -> stack_text.Found:
-        """What it wrote, once that is complete; empty before. Raises CannotTellError after a second without a word."""
+    def _signal(self, number: int) -> None:
+        """Sends one of its two signals, as long as it is what it was."""
+        self._file()
+        if not stacks.caught(self._folder, number):
+            raise CannotTellError("it has taken back what answers")
+        if self._process is not None:
+            signal.pidfd_send_signal(self._process, number)
+
+    def _file(self) -> Path:
+        """Where it writes to. Its number may mean another file by now, into which the process would write."""
+        path = self._folder / "fd" / str(self._offer[1])
+        if FILE not in os.readlink(path):  # noqa: PTH115 - a name, not a path
+            raise CannotTellError("it has closed the file that it would write to")
+        return path
+
+    def _look(self) -> None:
+        """Finds what it wrote, once that is complete. Raises CannotTellError after a second without a word."""
         now, size = time.monotonic_ns(), os.fstat(self._fd).st_size
         if size != self._size:
             self._size, self._came_ns = size, now
+        if not size and not self._dumped and self._main.stuck():
+            self._dumped = True
+            self._signal(self._offer[2])
+        text = os.pread(self._fd, MOST_BYTES, 0).decode(errors="replace") if size else ""
+        self._found = stack_text.by_python(text)
         late = now - self._at_ns >= PATIENCE_NS
-        if not late and (not size or now - self._came_ns < RESTS_NS):
-            return {}
-        text = os.pread(self._fd, MOST_BYTES, 0).decode(errors="replace")
-        if not late and not stack_text.whole(text, self._main):
-            return {}
-        found = stack_text.threads(text)
-        if not found:
-            raise CannotTellError(f"no answer within 1 s{self._standing()}")
-        return found
-
-    def _standing(self) -> str:
-        """What keeps it from answering, where the kernel knows."""
-        try:
-            letter = (self._folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
-        except (OSError, IndexError):
-            return ""
-        return f": {STATES[letter]}" if letter in STATES else ""
+        if not self._found and (late or now - self._came_ns >= RESTS_NS):
+            self._found = stack_text.by_dumper(text)
+            if self._found:
+                self._beside["only_main"] = True
+        if late and not self._found:
+            standing = self._main.standing()
+            raise CannotTellError(f"no answer within 1 s{standing and f': {standing}'}")
 
 
 def _reason(number: int) -> str:

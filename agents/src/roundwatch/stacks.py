@@ -1,16 +1,19 @@
-"""How a training's process gives its thread stacks when it is asked: CPython's own dumper, a signal, a file in memory.
+"""How a training's process gives its thread stacks when it is asked: two signals, and a file in memory.
 
-Nothing of it runs until the signal comes, and then it runs whatever the process is in, a long call that holds the
-interpreter's lock included. The signal is SIGURG: where nobody handles it, it does nothing, so that it cannot end a
-process that the training started, or that has taken its place.
+SIGURG has Python itself tell of all threads, as soon as the main thread comes to it. Where it does not, since it is in
+a long call, another signal has CPython's own dumper (faulthandler) tell of the main thread, whose frames stand still
+then. Only then: read while Python runs, frames that come and go end the process, other threads' most of all. Nothing
+runs until a signal comes. SIGURG does nothing where nobody handles it: it cannot end a process by mistake.
 """
 
+import contextlib
 import fcntl
 import os
 import signal
 import sys
 import threading
 from pathlib import Path
+from types import FrameType
 
 SIGNAL = signal.SIGURG
 VARIABLE = "ROUNDWATCH_STACKS"
@@ -19,13 +22,15 @@ WHY_NOT = (
     "it does not say why",
     f"{VARIABLE} is off",
     "something else in it handles SIGURG",
-    "its Python runs without a global lock, where other threads' stacks cannot be read",
-    "its Python has no faulthandler, or the kernel no file in memory",
+    "its run was not begun in its main thread, where alone signals can be handled",
+    "its Python has no faulthandler, or its kernel no file in memory or no signal to spare",
 )
-SWITCHED_OFF, TAKEN, FREE_THREADED, IMPOSSIBLE = range(1, len(WHY_NOT))
+SWITCHED_OFF, TAKEN, NOT_MAIN, IMPOSSIBLE = range(1, len(WHY_NOT))
 NAME = "roundwatch-stacks"
 OFF = ("0", "off", "no", "false")
-Offer = tuple[int, int, int]  # as the ring's header has it: signal, descriptor, main thread
+BEGIN, END = "Told by Python:\n", "End of stacks\n"
+MOST = 100  # threads, and frames of each; as many as CPython's own dumper tells
+Offer = tuple[int, int, int]  # as the ring's header has it: SIGURG, the file's descriptor, the dumper's signal
 
 
 class _Given:
@@ -50,11 +55,14 @@ def offer() -> Offer:
 
         fd = os.memfd_create(NAME, os.MFD_CLOEXEC)
         fcntl.fcntl(fd, fcntl.F_SETFL, os.O_APPEND)  # whoever reads it empties it
-        # Not chained: what would be called next is what ends other signals' processes.
-        faulthandler.register(SIGNAL, file=fd, all_threads=True, chain=False)
-    except (ImportError, AttributeError, OSError, RuntimeError):
+        spare = _given.offer[2] or next(number for number in _spares() if not caught(Path("/proc/self"), number))
+        # Not chained: what would be called next is what this signal does by itself, which is to end the process.
+        faulthandler.register(spare, file=fd, all_threads=False, chain=False)
+        signal.signal(SIGNAL, _tell)
+        signal.siginterrupt(SIGNAL, False)  # or calls of libraries would end early that do not expect it
+    except (ImportError, AttributeError, OSError, RuntimeError, StopIteration):
         return (-IMPOSSIBLE, 0, 0)
-    _given.pid, _given.offer = os.getpid(), (SIGNAL, fd, threading.main_thread().ident or 0)
+    _given.pid, _given.offer = os.getpid(), (SIGNAL, fd, spare)
     return _given.offer
 
 
@@ -62,17 +70,49 @@ def why_not() -> int:
     """The number of the reason why this process cannot answer; 0 where it can."""
     if os.environ.get(VARIABLE, "").strip().lower() in OFF:
         return SWITCHED_OFF
-    if not getattr(sys, "_is_gil_enabled", lambda: True)():
-        return FREE_THREADED
-    inherited = _given.pid != 0  # the handler that is there is the one of the process that forked
-    return TAKEN if not inherited and caught(Path("/proc/self")) else 0
+    if threading.current_thread() is not threading.main_thread():
+        return NOT_MAIN
+    return TAKEN if signal.getsignal(SIGNAL) is not _tell and caught(Path("/proc/self"), SIGNAL) else 0
 
 
-def caught(process: Path) -> bool:
-    """Whether a process, given by its folder in /proc, handles the signal. False where that cannot be read."""
+def caught(process: Path, number: int, field: str = "SigCgt") -> bool:
+    """Whether a process, given by its folder in /proc, handles a signal. False where that cannot be read.
+
+    With another `field` whether it waits to be delivered ("ShdPnd"), is blocked ("SigBlk") or ignored ("SigIgn").
+    """
     try:
         lines = (process / "status").read_text(errors="replace").splitlines()
-        mask = next(line.split()[1] for line in lines if line.startswith("SigCgt:"))
-        return bool(int(mask, 16) >> (SIGNAL - 1) & 1)
+        mask = next(line.split()[1] for line in lines if line.startswith(f"{field}:"))
+        return bool(int(mask, 16) >> (number - 1) & 1)
     except (OSError, StopIteration, IndexError, ValueError):
         return False
+
+
+def _spares() -> range:
+    """Real-time signals, from those that are used least."""
+    return range(signal.SIGRTMAX - 1, signal.SIGRTMIN, -1)
+
+
+def _tell(_: int, frame: FrameType | None) -> None:
+    """Writes the stacks of all threads, main thread first. Runs in the main thread, between two of its instructions."""
+    fd = _given.offer[1]
+    if _given.pid != os.getpid():
+        return
+    with contextlib.suppress(Exception):
+        os.write(fd, BEGIN.encode())
+        ours = threading.get_ident()
+        others = [(ident, top) for ident, top in sys._current_frames().items() if ident != ours]  # noqa: SLF001
+        known = getattr(threading, "_active", {})  # its lock may be held by what we have interrupted
+        parts = [_text("main", frame)]
+        parts += [_text(getattr(known.get(ident), "name", ""), top) for ident, top in others[: MOST - 1]]
+        os.write(fd, "".join([*parts, END]).encode("utf-8", "backslashreplace"))
+
+
+def _text(name: str, frame: FrameType | None) -> str:
+    """A thread as CPython's dumper would write it, with its name."""
+    lines = [f"Thread [{name}] (most recent call first):"]
+    while frame is not None and len(lines) <= MOST:
+        code = frame.f_code
+        lines.append(f'  File "{code.co_filename}", line {frame.f_lineno or 0} in {code.co_name}')
+        frame = frame.f_back
+    return "".join(f"{' '.join(line.splitlines())}\n" for line in lines)

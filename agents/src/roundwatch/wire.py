@@ -307,7 +307,8 @@ class Answer:
     over. {"what": "stacks", "stream": "...", "start": 7} wishes for the thread stacks of the process while its phase 7
     is open. Its answer is an event "stacks" of that stream with the attribute `start`, and either `threads`, a list of
     {"name", "frames": [[file, line, function], ...] innermost first, "more": frames beyond them}, main thread first,
-    and `left_out`, the threads beyond them; or `failed`, why the process cannot tell.
+    `left_out`, the threads beyond them, and `only_main` where the main thread alone could be asked; or `failed`, why
+    the process cannot tell.
     """
 
     results: list[Result] = field(default_factory=list)

@@ -58,11 +58,12 @@ def test_before_anybody_has_asked_there_are_none(scene: Scene) -> None:
 def test_the_newest_of_this_phase_are_shown_with_when_they_were_taken(scene: Scene) -> None:
     scene.told(5, start=scene.start, threads=THREADS, left_out=0)
     scene.told(9, start=scene.start + 7, threads=THREADS, left_out=0)
-    scene.told(8, start=scene.start, threads=[*THREADS, {"name": "b", "frames": [], "more": 0}], left_out=4)
+    two = [*THREADS, {"name": "b", "frames": [], "more": 0}]
+    scene.told(8, start=scene.start, threads=two, left_out=4, only_main=True)
     found = scene.get(scene.cast.viewer)["stacks"]
-    assert (found["after_s"], found["left_out"], found["failed"]) == (8.0, 4, "")
+    assert (found["after_s"], found["left_out"], found["only_main"], found["failed"]) == (8.0, 4, True, "")
     assert int(found["time_ns"]) == scene.begin_ns + 8 * SECOND
-    assert found["threads"] == [*THREADS, {"name": "b", "frames": [], "more": 0}]
+    assert found["threads"] == two
     scene.recorder.close(scene.start, time.time_ns())
     scene.say()
     closed = scene.get(scene.cast.viewer)
@@ -81,7 +82,7 @@ def test_why_a_process_cannot_tell_is_shown(scene: Scene) -> None:
         {},
         {"threads": 3},
         {"threads": [1, None, {"name": 1}, {"frames": 3}], "left_out": -1},
-        {"threads": {"name": "x"}, "failed": [1]},
+        {"threads": {"name": "x"}, "failed": [1], "only_main": "yes"},
         {"threads": [], "failed": None},
     ],
 )
@@ -89,6 +90,7 @@ def test_what_makes_no_sense_is_said_to_make_none(scene: Scene, attrs: dict[str,
     scene.told(1, start=scene.start, **attrs)
     found = scene.get(scene.cast.member)["stacks"]
     assert (found["failed"], found["threads"], found["left_out"]) == ("what it sent cannot be read", [], 0)
+    assert found["only_main"] is False
 
 
 def test_frames_of_no_sense_leave_their_neighbours(scene: Scene) -> None:

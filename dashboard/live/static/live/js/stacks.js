@@ -22,9 +22,9 @@ export function silenceText(heard) {
   return heard < 3 ? `Not answered within 10 s, though ${ago}: its agent may be too old to be asked.` : `Not answered within 10 s: ${ago}.`;
 }
 
-/** When they were taken: "12.3 s into the phase, at 10:02:11". */
+/** When they were taken: "taken 12.3 s into the phase, at 10:02:11". */
 export function takenText({ after_s: after, time_ns: time }) {
-  return `${duration(Math.max(0, after) * 1e9)} into the phase, at ${clockTime(BigInt(time), 1e9)}`;
+  return `taken ${duration(Math.max(0, after) * 1e9)} into the phase, at ${clockTime(BigInt(time), 1e9)}`;
 }
 
 function thread(one, first) {
@@ -35,7 +35,10 @@ function thread(one, first) {
 
 function taken(stacks) {
   if (stacks.failed) return el("p", { "data-tone": "warn" }, `This process cannot tell its stacks: ${isolated(stacks.failed)}.`);
-  const left = stacks.left_out > 0 && el("p", { class: "muted" }, `${plural(stacks.left_out, "thread")} more`);
+  const left = [
+    stacks.left_out > 0 && `${plural(stacks.left_out, "thread")} more`,
+    stacks.only_main && "Its other threads could not be asked: the main thread is in a call that lets Python do nothing else.",
+  ].map((text) => text && el("p", { class: "muted" }, text));
   return [el("p", { class: "muted" }, takenText(stacks)), stacks.threads.map((one, i) => thread(one, i === 0)), left];
 }
 
