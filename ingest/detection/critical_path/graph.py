@@ -14,6 +14,7 @@ import numpy as np
 
 from ingest.detection.critical_path.clocks import Clocks, clocks
 from ingest.detection.critical_path.nodes import Meetings, Pieces, meetings, pieces
+from ingest.detection.critical_path.own_order import adjoining, latest
 from ingest.detection.facts import Flags, Ints, Spans, Worker
 
 
@@ -72,14 +73,14 @@ def build(spans: Spans, workers: tuple[Worker, ...], begin_ns: int, end_ns: int)
     sure = time.known[spans.lane[found.mark_span]]
     span, begin, end, key = _ordered(spans, work, found, inside & sure)
     lane = spans.lane[span]
-    own = _own(lane, begin, end, key, begin_ns, end_ns)
+    own = adjoining(spans, lane, span, begin, end, key, latest(lane, begin, end, key, begin_ns, end_ns))
     own_end = np.where(own >= 0, end[own], begin_ns)
     wanted = _wants(spans, found, span, begin, key, waits, lane, end, time)
     certain = time.known[lane[wanted.node]]
     edges = _reached(wanted.chosen(certain), key)
     last, node = edges.last, edges.node
     edges = edges.chosen(end[last] - own_end[node] > time.between(lane[node], lane[last]))
-    follows, ready, start = own.copy(), own_end.copy(), begin.copy()
+    follows, ready, start = own.copy(), own_end.copy(), np.maximum(begin, own_end)
     # Of several that a node waits for, the last one written is the latest: nodes are in the order of their ends.
     order = np.argsort(edges.last, kind="stable")
     follows[edges.node[order]] = edges.last[order]
@@ -104,22 +105,6 @@ def _ordered(spans: Spans, work: Pieces, found: Meetings, use: Flags) -> tuple[I
     begin = np.concatenate([work.begin, at])
     key = np.concatenate([np.full(len(work.span), -1), found.mark_key[use]])
     return span[order], begin[order], end[order], key[order]
-
-
-def _own(lane: Ints, begin: Ints, end: Ints, key: Ints, begin_ns: int, end_ns: int) -> Ints:
-    """For each node the piece before it on its lane: of a piece the last that ended by its begin, -1 for none."""
-    piece = np.flatnonzero(key < 0)
-    rank = np.unique(lane, return_inverse=True)[1]
-    piece = piece[np.lexsort((piece, rank[piece]))]
-    width = end_ns - begin_ns + 2
-    by_time = np.searchsorted(rank[piece] * width + end[piece] - begin_ns, rank * width + begin - begin_ns, "right")
-    places = np.arange(len(lane))
-    by_place = np.searchsorted(rank[piece] * len(lane) + piece, rank * len(lane) + places, "left")
-    at = np.where(key < 0, by_time, by_place) - 1
-    if not len(piece):
-        return np.full(len(lane), -1)
-    before = piece[at]
-    return np.where((at >= 0) & (rank[before] == rank), before, -1)
 
 
 def _wants(

@@ -9,7 +9,8 @@ from tests.ingest.detection.histories import ORIGIN_NS, nanoseconds, spans
 from tests.ingest.scenarios import Did, Scenario, Who
 
 NAMES = ("train", "encode", "upload", "aggregate", "apply", "wait", "allreduce", "barrier", "download")
-END_NS = 40
+UNIT_NS = 300_000  # of drawn times: phases of one thread overlap by less, and by more, than a millisecond
+END = 40  # units
 
 
 def members(crew: tuple[Who, ...]) -> tuple[Worker, ...]:
@@ -81,18 +82,19 @@ def drawn(draw: st.DrawFn, *, errors: bool = False) -> Graph:
         return np.array(draw(st.lists(st.integers(least, most), min_size=count, max_size=count)), np.int64)
 
     names = ints(0, len(NAMES) - 1)
-    begin = ints(-5, END_NS + 2) + ORIGIN_NS
+    begin = ints(-5, END + 2) * UNIT_NS + ORIGIN_NS
     kinds = np.array([KINDS[NAMES[at]] for at in names.tolist()], np.int64).reshape(count)
     columns = Spans(
         lane=ints(0, 3), attempt=np.zeros(count, np.int64), start=np.arange(count), parent=ints(-3, count),
-        thread=ints(0, 1), name=names, kind=kinds, round=ints(0, 1), begin_ns=begin, end_ns=begin + ints(0, 20),
-        error_ns=ints(-1, 3) if errors else np.zeros(count, np.int64),
+        thread=ints(0, 1), name=names, kind=kinds, round=ints(0, 1), begin_ns=begin,
+        end_ns=begin + ints(0, 20) * UNIT_NS,
+        error_ns=ints(-1, 3) * (UNIT_NS if draw(st.booleans()) else 1) if errors else np.zeros(count, np.int64),
         after=np.where(ints(0, 3) == 0, ints(0, len(NAMES) - 1), -1), items=np.full(count, np.nan),
         nbytes=np.full(count, np.nan), names=NAMES,
     )  # fmt: skip
     same = draw(st.booleans())
     workers = tuple(Worker(lane=lane, name=f"rank-{lane}", machine="one" if same else f"m{lane}") for lane in range(4))
-    return build(columns, workers, ORIGIN_NS, ORIGIN_NS + draw(st.integers(0, END_NS)))
+    return build(columns, workers, ORIGIN_NS, ORIGIN_NS + draw(st.integers(0, END)) * UNIT_NS)
 
 
 KINDS = {

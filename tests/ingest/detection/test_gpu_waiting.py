@@ -10,7 +10,7 @@ from ingest.detection.facts import Ints, Kind
 from ingest.detection.gpu_waiting import Waiting, attribute
 from ingest.detection.summary import figures
 from tests.ingest import scenarios
-from tests.ingest.detection.rounds import drawn, graph_of, told
+from tests.ingest.detection.rounds import UNIT_NS, drawn, graph_of, told
 from tests.ingest.scenarios import Did, Scenario
 
 
@@ -31,19 +31,19 @@ def by_name(scenario: Scenario, found: Waiting) -> dict[tuple[str, str], tuple[f
 
 
 def computing(graph: Graph, lane: int) -> set[int]:
-    """The nanoseconds of the round in which the lane is in a compute phase's own time, looked at one by one."""
+    """The instants (a unit long) in which the lane is in a compute phase's own time, looked at one by one."""
     pieces = np.flatnonzero((graph.key < 0) & (graph.lane == lane) & (graph.kinds[graph.span] == Kind.COMPUTE))
-    return {at for piece in pieces for at in range(graph.begin[piece], graph.end[piece])}
+    return {at for piece in pieces for at in range(graph.begin[piece], graph.end[piece], UNIT_NS)}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(drawn(errors=True), st.sets(st.integers(0, 4)))
 def test_shares_sum_to_the_gpu_waiting_exactly(graph: Graph, lanes: set[int]) -> None:
     found = attribute(graph, walk(graph), np.array(sorted(lanes), np.int64))
     wall = graph.end_ns - graph.begin_ns
 
     assert found.trainers == len(lanes)
-    assert found.total_ns == sum(wall - len(computing(graph, lane)) for lane in lanes)
+    assert found.total_ns == sum(wall - UNIT_NS * len(computing(graph, lane)) for lane in lanes)
     assert sum(one.total_ns for one in found.shares) == found.total_ns
     assert all(one.total_ns > 0 for one in found.shares)
 

@@ -30,7 +30,7 @@ def fix_of(found: WhatIf, **scope: str) -> Fix:
     return next(fix for fix in found.fixes if fix.scope == scope)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(drawn(errors=True))
 def test_a_replay_that_shortens_nothing_lasts_as_long_as_the_round_and_no_fix_makes_it_longer(graph: Graph) -> None:
     found = context.build(graph, FOUR, DEFAULT)
@@ -46,7 +46,7 @@ def test_a_replay_that_shortens_nothing_lasts_as_long_as_the_round_and_no_fix_ma
     assert not found.cut_ns[graph.key >= 0].any()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(drawn())
 def test_nothing_on_the_path_has_slack_and_all_else_can_be_later_by_its_own(graph: Graph) -> None:
     spare = slack(graph)

@@ -1,0 +1,137 @@
+"""What may explain why some workers were slow in a phase: facts that hold for all of them and not for their peers.
+
+Eligible is what was sampled or said of a worker while the phase ran. Missing data means: a fact that is not known of
+one of the slow ones explains nothing; peers of whom it is not known do not count. All of it is hypothesis, worded so,
+with its figures; where nothing explains anything that is said too.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ingest.detection import machines
+from ingest.detection.facts import Worker
+
+NOTHING = "nothing that was sampled of them differs from their peers"
+UNKNOWN = "nothing was sampled of them while the phase ran"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Frozen thresholds; a team or a run may override them."""
+
+    throttled: float = 0.10  # of the phase's time
+    pressure: float = 0.20  # of the time some task waited for a CPU
+    clock: float = 0.80  # of the device's usual clock
+    hot_c: float = 85.0
+    faults: float = 100.0  # major page faults a second
+    peers: float = 0.5  # a fact that holds for so many of the peers or more explains nothing
+
+
+DEFAULT = Policy()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What is known of a worker while the phase ran; None where it is not.
+
+    `quota_cores` and `threads` are counts, `throttled`, `pressure` and `clock` shares (of the phase, of the time, of
+    the usual clock), `temperature_c` degrees, `faults` major page faults a second, `link_share` its width or speed by
+    what it could have, `device` a device's UUID.
+    """
+
+    quota_cores: float | None = None
+    threads: float | None = None
+    throttled: float | None = None
+    pressure: float | None = None
+    clock: float | None = None
+    temperature_c: float | None = None
+    faults: float | None = None
+    link_share: float | None = None
+    device: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """A hypothesis: what it is called, and a sentence with its figures."""
+
+    name: str
+    text: str
+
+
+_Told = Callable[[Facts], str]
+_Holds = Callable[[Facts], bool | None]
+
+
+def causes(
+    slow: Sequence[tuple[Worker, Facts]], peers: Sequence[tuple[Worker, Facts]], policy: Policy = DEFAULT
+) -> tuple[tuple[Cause, ...], str]:
+    """The hypotheses for `slow` beside `peers`, the strongest first; and, where there are none, why."""
+    found = [*_machine(slow, peers), *_device(slow, peers)]
+    found += [
+        Cause(name=name, text=tells(facts))
+        for name, holds, tells in _rules(policy)
+        if (facts := _worst(slow, peers, holds, policy)) is not None
+    ]
+    if found:
+        return tuple(found), ""
+    return (), UNKNOWN if all(facts == Facts() for _, facts in slow) else NOTHING
+
+
+def _rules(policy: Policy) -> list[tuple[str, _Holds, _Told]]:
+    return [
+        ("throttled", lambda facts: _above(facts.throttled, policy.throttled),
+         lambda facts: f"Their CPU quota throttled them for {facts.throttled:.0%} of the phase."),
+        ("quota", _quota,
+         lambda facts: f"Their quota is {facts.quota_cores:g} CPUs, but {facts.threads:g} threads were in use."),
+        ("pressure", lambda facts: _above(facts.pressure, policy.pressure),
+         lambda facts: f"Tasks waited for a CPU {facts.pressure:.0%} of the time."),
+        ("clock", lambda facts: _below(facts.clock, policy.clock),
+         lambda facts: f"Their device ran at {facts.clock:.0%} of its usual clock."),
+        ("temperature", lambda facts: _above(facts.temperature_c, policy.hot_c),
+         lambda facts: f"Their device was at {facts.temperature_c:.0f} °C."),
+        ("page faults", lambda facts: _above(facts.faults, policy.faults),
+         lambda facts: f"They had {facts.faults:.0f} major page faults a second."),
+        ("link", lambda facts: _below(facts.link_share, 1.0),
+         lambda facts: f"Their link runs at {facts.link_share:.0%} of what it could."),
+    ]  # fmt: skip
+
+
+def _worst(
+    slow: Sequence[tuple[Worker, Facts]], peers: Sequence[tuple[Worker, Facts]], holds: _Holds, policy: Policy
+) -> Facts | None:
+    """The facts of the first slow worker if what is asked holds for all of them and for few peers."""
+    if not slow or not all(holds(facts) for _, facts in slow):
+        return None
+    known = [answer for _, facts in peers if (answer := holds(facts)) is not None]
+    return None if known and sum(known) >= policy.peers * len(known) else slow[0][1]
+
+
+def _machine(slow: Sequence[tuple[Worker, Facts]], peers: Sequence[tuple[Worker, Facts]]) -> list[Cause]:
+    shared = machines.shared([worker for worker, _ in slow], [worker for worker, _ in peers])
+    return [] if shared is None else [Cause(name="machine", text=machines.told(shared, len(slow)))]
+
+
+def _device(slow: Sequence[tuple[Worker, Facts]], peers: Sequence[tuple[Worker, Facts]]) -> list[Cause]:
+    """Two workers on one device: each slow one shares its own with somebody."""
+    users: dict[str, list[str]] = {}
+    for worker, facts in (*slow, *peers):
+        if facts.device:
+            users.setdefault(facts.device, []).append(worker.name)
+    if not slow or not all(facts.device and len(users[facts.device]) > 1 for _, facts in slow):
+        return []
+    together = users[slow[0][1].device or ""]
+    return [Cause(name="device", text=f"{' and '.join(together)} compute on one device.")]
+
+
+def _quota(facts: Facts) -> bool | None:
+    if facts.quota_cores is None or facts.threads is None:
+        return None
+    return facts.quota_cores < facts.threads
+
+
+def _above(value: float | None, bound: float) -> bool | None:
+    return None if value is None else value >= bound
+
+
+def _below(value: float | None, bound: float) -> bool | None:
+    return None if value is None else value < bound
