@@ -102,6 +102,9 @@ def _compare(row: Row, past: Floats, calm: Floats, held: Floats, slack: Floats, 
     slow = peers.exceeds(ratio=policy.ratio, z=row.least_z, floor_s=row.floor_s, slack=slack)
     slower = peers.exceeds(ratio=policy.lasting_ratio, z=policy.lasting_z, floor_s=row.floor_s, slack=slack)
     present = int(np.isfinite(row.cost).sum())
+    if present <= policy.small_cohort:
+        risen = itself.exceeds(ratio=policy.lasting_ratio, z=policy.lasting_z, floor_s=row.floor_s, slack=slack)
+        slow &= risen | ~np.isfinite(itself.ratio)
     most = present >= 2 and int(grown.sum()) * 2 > present
     # Peers tell more than the past, where there are enough of them that are not slow themselves.
     by_itself = grown & ~slow & (present <= 2 or most)

@@ -11,6 +11,10 @@ from ingest.detection.straggler.policy import Policy
 
 # The median absolute deviation of a normal distribution times this is its standard deviation.
 _NORMAL = 1.4826
+# How far, in standard deviations, a value counts fully; the mean of what then counts of a normal one's square.
+_FULLY, _COUNTED = 2.0, 0.9205
+# Few values may all be small: by this over the root of their number a sigma is taken larger.
+_FEW = 0.5
 # Variance of a median of m values, in units of that of one value over m (pi / 2).
 _MEDIAN_VARIANCE = 1.57
 # By how many sigma a lower median of so many peers lies below the median.
@@ -30,7 +34,9 @@ def references(durations: Floats) -> Floats:
 def pooled(rows: Floats) -> float:
     """Sigma of the logarithm from differences between following rows (windows x workers); NaN if there are none.
 
-    Standing offsets between workers cancel, and so does what all workers share.
+    Standing offsets between workers cancel, and so does what all workers share. Far values count up to a bound
+    (Huber's proposal 2): a median alone would need three times as many to be as sure, and of two or three workers
+    there are few. `tests/bench` has the figures.
     """
     size = np.isfinite(rows).sum(axis=1)
     rows = np.log(rows[size >= 2])
@@ -38,8 +44,17 @@ def pooled(rows: Floats) -> float:
     workers = float(np.max(size, initial=0))
     if len(rows) < 2:
         return math.nan
-    deviation = median(np.abs(np.diff(offsets, axis=0)).ravel())
-    return _NORMAL * deviation / math.sqrt(2) * math.sqrt(workers / (workers - 1))
+    steps = np.abs(np.diff(offsets, axis=0)).ravel()
+    few = 1 + _FEW / math.sqrt((len(rows) - 1) * (workers - 1))
+    return few * _deviation(steps[np.isfinite(steps)]) / math.sqrt(2) * math.sqrt(workers / (workers - 1))
+
+
+def _deviation(sizes: Floats) -> float:
+    """The standard deviation of values around zero of which a few may lie far out; NaN where there are none."""
+    found = _NORMAL * median(sizes)
+    for _ in range(3):
+        found = math.sqrt(float(np.mean(np.minimum(sizes, _FULLY * found) ** 2)) / _COUNTED) if len(sizes) else found
+    return found
 
 
 def own(rows: Floats) -> Floats:

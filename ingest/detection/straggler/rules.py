@@ -23,28 +23,34 @@ class Lasting:
     latest: int
 
 
-def lasting(context: Context) -> Lasting | None:
-    """The newest incident among the known windows, open or over; None where there was none.
+def memberships(context: Context) -> Flags:
+    """Who belongs to a lasting incident as of each window (windows x workers).
 
     A worker joins with its second slow window of three and leaves after three clean ones.
     """
     policy = context.policy
-    windows, workers = context.slower.shape
-    member = np.zeros(workers, np.bool_)
-    clean = np.zeros(workers, np.int64)
-    found: Lasting | None = None
-    for at in range(windows):
-        hit = context.slower[at]
+    members = np.zeros_like(context.slower)
+    member, clean = members[:1].any(axis=0), np.zeros(context.slower.shape[1], np.int64)
+    for at, hit in enumerate(context.slower):
         recent = context.slower[max(0, at - policy.lasting_of + 1) : at + 1].sum(axis=0)
         clean = np.where(hit, 0, clean + 1)
-        before = member
         member = (member & (clean < policy.clean_rounds)) | (hit & (recent >= policy.lasting_hits))
+        members[at] = member
+    return members
+
+
+def lasting(context: Context) -> Lasting | None:
+    """The newest incident among the known windows, open or over; None where there was none."""
+    before = np.zeros(context.slower.shape[1], np.bool_)
+    found: Lasting | None = None
+    for at, member in enumerate(memberships(context)):
         if member.any() and not before.any():
             found = Lasting(
                 members=np.flatnonzero(member), hits=np.zeros_like(context.slower), opened=at, resolved=None, latest=at
             )
         if found is not None and found.resolved is None:
             found = _continued(context, found, member, before, at)
+        before = member
     return found
 
 

@@ -354,7 +354,7 @@ def test_what_is_too_short_to_matter_is_not_named() -> None:
     assert sight.abstained.startswith("too short to matter: less than 21.0 x")
 
 
-@pytest.mark.parametrize("workers", [2, 4, 16])
+@pytest.mark.parametrize("workers", [2, 3, 4, 16])
 def test_at_most_one_healthy_round_in_a_hundred_names_anybody(workers: int) -> None:
     wrong = 0
     for seed in range(20):
@@ -383,6 +383,24 @@ def test_twice_as_slow_is_found_within_three_rounds(workers: int) -> None:
         found += any(("train", "rank-1") in named(judge(history(slow, upto=index))) for index in (8, 9, 10))
 
     assert found >= 19
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_of_few_who_takes_what_it_always_takes_is_not_slow_because_a_peer_was_quick(workers: int) -> None:
+    def train(worker: str, index: int) -> float:
+        usual = 30.0 if index % 2 else 31.0
+        return usual / 2 if worker == "rank-0" and index == 11 else usual
+
+    quick = scenarios.exchange(
+        "a quick one", scenarios.crew(workers, per_machine=1), rounds=12, train=train, encode=2.0
+    )
+    slow = scenarios.exchange(
+        "a slow one", scenarios.crew(workers, per_machine=1), rounds=12, encode=2.0,
+        train=lambda worker, index: train("", index) * (2 if worker == "rank-0" and index == 11 else 1),
+    )  # fmt: skip
+
+    assert named(judge(history(quick))) == set()
+    assert named(judge(history(slow))) == {("train", "rank-0")}
 
 
 def test_every_figure_of_the_evidence_is_a_number_that_json_knows() -> None:
