@@ -6,18 +6,22 @@ for; while that has not ended, nothing is said. A phase around an open one stand
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ingest.detection.durations import RENDEZVOUS, Cohort, cohort_of, cohorts
 from ingest.detection.facts import Floats, History, Kind, Window, Worker
+from ingest.detection.slow_phase.ground import Ground, ground
 from ingest.detection.slow_phase.limits import Limits, limits
 from ingest.detection.slow_phase.live import Live, Open, Presence, Seen
 from ingest.detection.slow_phase.policy import Policy
 from ingest.detection.slow_phase.usual import Key
 from ingest.detection.slow_phase.worked import Worked, worked
 from ingest.detection.waits import AWAITED
+
+# By phase and cohort the lanes that ended it in this round, and after how many seconds each.
+Finished = Mapping[Key, tuple[tuple[int, ...], Floats]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +38,17 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Context:
-    """What the rules look at; `finished` are this round's durations by phase and cohort, and whose they are."""
+    """What the rules look at; `finished` are this round's durations by phase and cohort, and whose they are.
+
+    `members` are the lanes that do a phase: they did it in the last rounds, ended it in this one, or are in it.
+    """
 
     live: Live
     policy: Policy
     workers: Mapping[int, Worker]
     judged: tuple[Judged, ...]
-    finished: Mapping[Key, tuple[tuple[int, ...], Floats]]
+    finished: Finished
+    members: Mapping[Key, frozenset[int]]
 
     def there(self, lane: int) -> bool:
         """Whether a worker runs and is heard."""
@@ -49,8 +57,9 @@ class Context:
     def peers_of(self, key: Key, lane: int) -> tuple[Floats, int]:
         """Seconds of the others that ended the phase of `key` in this round, and how many others there are."""
         lanes, seconds = self.finished.get(key, ((), np.empty(0)))
-        others = np.array([each != lane for each in lanes], np.bool_)
-        return seconds[others], len(members(self.live, self.workers, self.finished, key) - {lane})
+        if lane in lanes:
+            seconds = seconds[np.array([each != lane for each in lanes], np.bool_)]
+        return seconds, len(self.members.get(key, frozenset()) - {lane})
 
 
 def is_there(live: Live, lane: int, policy: Policy) -> bool:
@@ -62,10 +71,13 @@ def is_there(live: Live, lane: int, policy: Policy) -> bool:
 def build(live: Live, policy: Policy) -> Context:
     """Put every open phase of the round beside its limits."""
     workers = {worker.lane: worker for worker in live.workers}
-    context = Context(live=live, policy=policy, workers=workers, judged=(), finished=_finished(live))
+    finished = _finished(live)
+    crews = _members(live, workers, finished)
+    context = Context(live=live, policy=policy, workers=workers, judged=(), finished=finished, members=crews)
+    known, kinds = ground(live), _kinds(live.opens)
     judged = tuple(
-        _judged(context, one, kind)
-        for one, kind in _kinds(live.opens)
+        _judged(context, known, one, kind)
+        for one, kind in kinds
         if one.round == live.round
         and one.lane in workers
         and one.lane not in live.cold
@@ -73,20 +85,17 @@ def build(live: Live, policy: Policy) -> Context:
         and kind != Kind.WAIT
         and one.name not in RENDEZVOUS
     )
-    return Context(live=live, policy=policy, workers=workers, judged=judged, finished=context.finished)
+    return replace(context, judged=judged)
 
 
-def members(
-    live: Live, workers: Mapping[int, Worker], finished: Mapping[Key, tuple[tuple[int, ...], Floats]], key: Key
-) -> frozenset[int]:
-    """The lanes of a cohort that do a phase: they did it in the last rounds, ended it in this one, or are in it."""
-    before = live.usual.phases.get(key)
-    opened = {
-        one.lane
-        for one in live.opens
-        if one.name == key[0] and one.lane in workers and cohort_of(workers[one.lane], one.kind) == key[1]
-    }
-    return frozenset(opened) | frozenset(finished.get(key, ((), None))[0]) | (before.last if before else frozenset())
+def _members(live: Live, workers: Mapping[int, Worker], finished: Finished) -> dict[Key, frozenset[int]]:
+    found: dict[Key, set[int]] = {key: set(before.last) for key, before in live.usual.phases.items()}
+    for key, (lanes, _) in finished.items():
+        found.setdefault(key, set()).update(lanes)
+    for one in live.opens:
+        if one.lane in workers:
+            found.setdefault((one.name, cohort_of(workers[one.lane], one.kind)), set()).add(one.lane)
+    return {key: frozenset(lanes) for key, lanes in found.items()}
 
 
 def key_of(judged: Judged) -> Key:
@@ -99,13 +108,13 @@ def awaited(live: Live, one: Open) -> str:
     return one.after or live.usual.after.get(one.name, "") or AWAITED.get(one.name, "")
 
 
-def _judged(context: Context, one: Open, kind: Kind) -> Judged:
+def _judged(context: Context, known: Ground, one: Open, kind: Kind) -> Judged:
     live, worker = context.live, context.workers[one.lane]
     key = (one.name, cohort_of(worker, kind))
     before = live.usual.phases.get(key)
     finished, peers = context.peers_of(key, one.lane)
     work = before.work.get(one.lane, 1.0) if before else 1.0
-    time, waits_for = worked(live, one, context.workers, awaited(live, one), repeats=bool(before and before.repeats))
+    time, waits_for = worked(known, one, context.workers, awaited(live, one), repeats=bool(before and before.repeats))
     return Judged(
         open=one,
         worker=worker,

@@ -54,7 +54,7 @@ def _of_phase(context: Context, kind: str, least: Level, phase: str, found: Sequ
     flagged = [one.worker for one in judged]
     lanes = {worker.lane for worker in flagged}
     cohorts = {contexts.key_of(one) for one in judged}
-    peers = {lane for key in cohorts for lane in contexts.members(context.live, context.workers, context.finished, key)}
+    peers = {lane for key in cohorts for lane in context.members.get(key, ())}
     shared = machines.shared(flagged, [context.workers[lane] for lane in peers - lanes if lane in context.workers])
     reached = [one.worked.reaches_at(mark.limits_s[least - 1]) for one, mark in found if not mark.foretold]
     return _verdict(

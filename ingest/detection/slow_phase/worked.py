@@ -1,12 +1,11 @@
 """How long an open phase has worked: from its begin, or from the end of what it waited for, without what is nested."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
-from ingest.detection.facts import Ints, Worker
-from ingest.detection.slow_phase.live import Live, Open, Presence, Seen
+from ingest.detection.facts import Worker
+from ingest.detection.slow_phase.ground import Ground
+from ingest.detection.slow_phase.live import Open
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,69 +26,49 @@ class Worked:
 
 
 def worked(
-    live: Live, one: Open, workers: Mapping[int, Worker], waits: str, *, repeats: bool
+    ground: Ground, one: Open, workers: Mapping[int, Worker], waits: str, *, repeats: bool
 ) -> tuple[Worked, tuple[int, ...]]:
     """How long `one` has worked in this round, and the lanes whose phase `waits` has yet to end.
 
     Earlier times of the phase in this round count with it, unless it `repeats`: then each is by itself.
     """
-    begin_ns, slack_s, missing = _counted_from(live, one, workers, waits)
-    nested = [
-        other.begin_ns
-        for other in live.opens
-        if other.attempt == one.attempt and other.parent == one.start and other.thread == one.thread
-    ]
-    until = min([*nested, one.seen_ns])
-    spans = live.spans
-    children = (spans.attempt == one.attempt) & (spans.parent == one.start) & (spans.thread == one.thread)
-    taken = _covered(spans.begin_ns[children], spans.end_ns[children], begin_ns, until)
-    earlier = 0
-    if not repeats and one.name in spans.names:
-        own = (spans.lane == one.lane) & (spans.name == spans.names.index(one.name))
-        earlier = int((spans.end_ns[own] - spans.begin_ns[own]).sum())
+    begin_ns, slack_s, missing = _counted_from(ground, one, workers, waits)
+    around = (one.attempt, one.start, one.thread)
+    nested = ground.opened.get(around)
+    until = one.seen_ns if nested is None else min(nested, one.seen_ns)
+    taken = _covered(ground.ended.get(around, ()), begin_ns, until)
+    earlier = 0 if repeats else ground.earlier.get((one.lane, one.name), 0)
     seconds = (max(0, until - begin_ns) - taken + earlier) / 1e9
-    return Worked(seconds=seconds, slack_s=slack_s, paused=bool(nested), seen_ns=one.seen_ns), missing
+    return Worked(seconds=seconds, slack_s=slack_s, paused=nested is not None, seen_ns=one.seen_ns), missing
 
 
 def _counted_from(
-    live: Live, one: Open, workers: Mapping[int, Worker], waits: str
+    ground: Ground, one: Open, workers: Mapping[int, Worker], waits: str
 ) -> tuple[int, float, tuple[int, ...]]:
     """Begin in nanoseconds, slack in seconds, and the lanes that keep it waiting."""
-    spans = live.spans
     if not waits:
         return one.begin_ns, 0.0, ()
-    theirs = spans.name == spans.names.index(waits) if waits in spans.names else np.zeros(len(spans), np.bool_)
-    theirs = theirs & (spans.lane != one.lane)
-    ended = set(spans.lane[theirs].tolist())
-    at_it = {other.lane for other in live.opens if other.name == waits and other.round == live.round}
-    running = {lane for lane in live.usual.doing(waits) if live.seen.get(lane, _UNSEEN).presence is Presence.RUNNING}
-    if not live.usual.phases and not ended:
-        running = set(workers)  # nobody knows yet who does it: anybody may
-    missing = tuple(sorted((at_it | (running - ended)) - {one.lane}))
-    late = theirs & (spans.end_ns > one.begin_ns)
-    if not late.any():
+    found, lanes = ground.awaited(waits), ground.live.spans.lane
+    missing = tuple(sorted(found.missing - {one.lane}))
+    last = next(((end, place) for end, place in found.ends if lanes[place] != one.lane), None)
+    if last is None or last[0] <= one.begin_ns:
         return one.begin_ns, 0.0, missing
-    last = int(np.argmax(np.where(late, spans.end_ns, 0)))
-    return int(spans.end_ns[last]), _slack(live, one, workers, last), missing
+    return last[0], _slack(ground, one, workers, last[1]), missing
 
 
-_UNSEEN = Seen(heard_ns=0)
-
-
-def _slack(live: Live, one: Open, workers: Mapping[int, Worker], last: int) -> float:
-    other = workers.get(int(live.spans.lane[last]))
-    here = workers[one.lane].machine
+def _slack(ground: Ground, one: Open, workers: Mapping[int, Worker], place: int) -> float:
+    spans = ground.live.spans
+    other, here = workers.get(int(spans.lane[place])), workers[one.lane].machine
     if other is not None and other.machine == here and here:
         return 0.0
-    errors = (one.error_ns, int(live.spans.error_ns[last]))
+    errors = (one.error_ns, int(spans.error_ns[place]))
     return float("inf") if min(errors) < 0 else sum(errors) / 1e9
 
 
-def _covered(begins: Ints, ends: Ints, least: int, most: int) -> int:
+def _covered(intervals: Iterable[tuple[int, int]], least: int, most: int) -> int:
     """Nanoseconds of [least, most) that the intervals cover together."""
-    order = np.argsort(begins)
     total, reached = 0, least
-    for begin, end in zip(begins[order].tolist(), ends[order].tolist(), strict=True):
+    for begin, end in sorted(intervals):
         if min(end, most) > reached:
             total += min(end, most) - max(begin, reached)
             reached = min(end, most)
