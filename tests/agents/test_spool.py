@@ -1,5 +1,6 @@
 """The spool survives damage, restarts and full disks, counts what it drops, and never fails to start."""
 
+import os
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roundwatch import segments, slots, spool, streams
+from roundwatch import saving, segments, slots, spool, streams
 from roundwatch.journal import KEPT, Journal
 from roundwatch.readings import said_of
 from roundwatch.segments import CELL, end_of
@@ -385,3 +386,35 @@ def test_a_write_that_fails_half_way_leaves_whole_cells(tmp_path: Path) -> None:
     journal.seal(2)
     assert [record.number for record in journal.load((0, 2)).records] == [2]
     journal.remove()
+
+
+def test_what_the_server_stores_in_time_is_not_forced_to_disk_and_nothing_else_waits_longer_than_to_the_second_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf, now, synced = Shelf(tmp_path), [100.0], [0]
+    force = os.fdatasync
+
+    def counted(fd: int) -> None:
+        synced[0] += 1
+        force(fd)
+
+    def sync(*, stored: bool) -> int:
+        """How often the disk is waited for after one more record, which the server has stored by now or has not."""
+        shelf.events(1)
+        if stored:
+            shelf.stream.acknowledge(0, shelf.stream.life.next - 1)
+        now[0] += 0.5
+        before = synced[0]
+        shelf.spool.sync(patient=True)
+        return synced[0] - before
+
+    monkeypatch.setattr(spool.os, "fdatasync", counted)
+    monkeypatch.setattr(saving.time, "monotonic", lambda: now[0])
+    assert sync(stored=True) == 1, "a stream that is new is"
+    assert [sync(stored=True) for _ in range(10)] == [0] * 9 + [1], "how it goes on is known from the disk"
+    assert [sync(stored=False) for _ in range(3)] == [0, 1, 1]
+    assert sync(stored=True) == 0
+    before = synced[0]
+    shelf.spool.sync()
+    assert synced[0] == before + 1, "at the end nothing is left"
+    shelf.close()

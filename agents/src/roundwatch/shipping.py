@@ -23,7 +23,7 @@ from roundwatch.writers import Writers
 logger = logging.getLogger("roundwatch")
 PERIOD_S = 0.2
 ASKED_PERIOD_S = 0.02  # while a process writes what it was asked for
-SYNC_S = 1.0
+SYNC_S, KEEP_S = 0.5, 1.0
 LINGER_S = 60.0
 LAST_SEND_S, SILENT_S = 5.0, 1.5  # at the end: altogether, and while the server takes nothing
 
@@ -79,15 +79,18 @@ class Shipper:
         return self._courier is not None and self._courier.broken
 
     def _serve(self) -> None:
-        busy = synced = time.monotonic()
+        busy = kept = synced = time.monotonic()
         while not self._stop.is_set() and not self._broken:
             came = self._look()
             self._spool.shrink()
             if came and self._courier is not None:
                 self._courier.wake()  # not before: it wants the same lock
             now = time.monotonic()
-            if now - synced >= SYNC_S:
+            if now - synced >= (KEEP_S if self._courier is None else SYNC_S):
                 synced = now
+                self._spool.sync(patient=self._courier is not None)
+            if now - kept >= KEEP_S:
+                kept = now
                 self._keep()
                 self._tidy_others()
             busy = now if self._writers.all else busy
@@ -111,8 +114,7 @@ class Shipper:
             self._writers.ask(wishes)
 
     def _keep(self) -> None:
-        """Once a second: what is written is made safe, and what is stored is forgotten."""
-        self._spool.sync()
+        """Once a second: what is stored is forgotten."""
         self._spool.tidy()
         with contextlib.suppress(OSError):  # the disk may have been full before
             if not (self._folder / folders.NOTE).exists():

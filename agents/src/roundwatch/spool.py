@@ -13,6 +13,7 @@ from typing import Any
 from roundwatch import segments, thinning
 from roundwatch.folders import make_private
 from roundwatch.journal import Kept, Range
+from roundwatch.saving import Saving
 from roundwatch.slots import Record
 from roundwatch.streams import Stream
 from roundwatch.taking_up import NewerError, found
@@ -36,6 +37,7 @@ class Spool:
         self.newer: set[str] = set()  # streams that a newer version wrote: they wait for it where they are
         self.limit_bytes = limit_bytes
         self.kept = Kept()
+        self._saving = Saving()
         self._shrinking = False
         self._levels: dict[tuple[str, Range], int] = {}
 
@@ -122,15 +124,17 @@ class Spool:
         except OSError as error:
             logger.warning("spool %s: a refused record cannot be kept (%s)", self.folder, error)
 
-    def sync(self, *, at_once: bool = False) -> None:
+    def sync(self, *, at_once: bool = False, patient: bool = False) -> None:
         """Makes what is in the journals survive a loss of power. A slow disk delays nobody who wants the lock.
 
-        `at_once`: tries now what the disk did not take a moment ago.
+        `at_once`: tries now what the disk did not take a moment ago. `patient`: what has come since the last call may
+        be stored by the server before the next.
         """
         with self.lock:
             for stream in self.streams.values():
                 stream.save(at_once=at_once)
-            written = [fd for stream in self.streams.values() if (fd := stream.journal.written()) is not None]
+            due = self._saving.due(self.streams.values(), all_of_them=not patient)
+            written = [fd for stream in due if (fd := stream.journal.written()) is not None]
         for fd in written:
             try:
                 os.fdatasync(fd)
