@@ -1,12 +1,17 @@
 """What TorchTitan's log and Flower's replies tell: spans as phases, and clients' phases at the server's time."""
 
+import inspect
 import itertools
 import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from roundwatch.integrations import accelerate, lightning, transformers
 from tests.agents.collector import Collector
 from tests.agents.framework_runs import around, counts, metrics, needs, readme_lines, said, train
+from tests.agents.recorder import Recording
 
 ROUNDS = 2
 
@@ -67,3 +72,12 @@ def test_a_start_of_flower_that_fails_is_failed(collector: Collector, tmp_path: 
     assert said(heard, "finish") == {"state": "failed", "error": "ValueError: no such round"}
     assert said(heard, "begin")["config"] == {"lr": 0.1}
     assert [row["state"] for row in heard.phases("aggregate") if row["round"] == 1] == ["error"]
+
+
+@pytest.mark.parametrize("hooks", [accelerate.Hooks, lightning.Hooks, transformers.Hooks])
+def test_no_callback_raises_whatever_a_framework_gives_it(hooks: type, recording: Recording) -> None:
+    made = hooks("p", run=recording.run)
+    for name, call in inspect.getmembers(made, inspect.ismethod):
+        if not name.startswith("_"):
+            told = [each for each in inspect.signature(call).parameters.values() if each.kind is not each.VAR_KEYWORD]
+            call(*[object() for _ in told])

@@ -33,12 +33,12 @@ def covered_ns(intervals: Iterable[tuple[int, int]], begin: int, end: int) -> in
 
 
 def explained(heard: Heard) -> list[float]:
-    """The share of each of a worker's rounds that its phases explain."""
+    """The share of each of a worker's rounds that its own phases explain."""
     shares = []
     for row in heard.of("round"):
         if row["ended"]:
             begin = row["begin_ns"]
-            phases = [p for p in heard.phases() if p["round"] == row["round"]]
+            phases = [p for p in heard.phases() if p["round"] == row["round"] and p["worker"] is None]
             intervals = [(p["begin_ns"], p["begin_ns"] + p["duration_ns"]) for p in phases]
             shares.append(covered_ns(intervals, begin, begin + row["duration_ns"]) / row["duration_ns"])
     return shares
