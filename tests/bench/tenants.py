@@ -4,24 +4,28 @@ Run as `python -m tests.bench tenants`. The team's two shippers send a request o
 between them, whatever the answers take: a wait counts from when the request was due, so one that queues behind another
 is not passed over. Beside it a second team, in a process of its own, sends over sixteen connections: ten times as
 much, in requests of the same size; or as fast as it is answered, without heed of Retry-After, full requests of 2,000
-phases, or bodies made to cost as much as they can. The four take turns. /healthz is asked ten times a second meanwhile.
+phases, or bodies made to cost as much as they can. In one more setting the ten times as much go to another product on
+this machine, with servers of its own: what the team waits then is the machine's, and no matter of fairness. All take
+turns. /healthz is asked ten times a second meanwhile.
 """
 
+import contextlib
 import http.client
 import itertools
 import multiprocessing
 import threading
 import time
 import urllib.request
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.synchronize import Event
 from typing import Any
 from urllib.parse import urlsplit
 
 from roundwatch import wire
 from tests.bench.ingest_rate import Sender
+from tests.bench.processes import cpu_seconds
 from tests.bench.stage import Stage, stage
 from tests.bench.table import Row, conditions, percentile, show
 from tests.ingest.api.hostile import hostile_bodies
@@ -48,7 +52,7 @@ class Load:
     apart_s: float = 0.0
 
 
-def flood(place: Stage, token: str, load: Load, stop: Event, answers: Any) -> None:
+def flood(place: Stage, load: Load, stop: Event, answers: Any) -> None:
     """Send until `stop`; puts the statuses' counts in `answers`."""
     found: list[Counter[int]] = []
 
@@ -61,7 +65,7 @@ def flood(place: Stage, token: str, load: Load, stop: Event, answers: Any) -> No
                 break
             due = max(due, time.monotonic() - 1) + load.apart_s
             try:
-                seen[post(connection, token, body)] += 1
+                seen[post(connection, place.token, body)] += 1
             except (OSError, http.client.HTTPException):
                 seen[0] += 1
                 connection.close()
@@ -83,6 +87,8 @@ class Waits:
     health: list[float] = field(default_factory=list)
     refused: int = 0
     neighbour: Counter[int] = field(default_factory=Counter)
+    cpu: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    seconds: float = 0.0
 
 
 def rows(name: str, waits: Waits, alone: Waits) -> Iterator[Row]:
@@ -92,6 +98,8 @@ def rows(name: str, waits: Waits, alone: Waits) -> Iterator[Row]:
         yield Row(name=f"p{share * 100:.0f} of ingest, {name}", ours=ours, unit="ms", reference=reference)
     ours, reference = (percentile(each.health, 0.99) * 1000 for each in (waits, alone))
     yield Row(name=f"p99 of /healthz, {name}", ours=ours, unit="ms", reference=reference)
+    for part in ("web", "postgres"):
+        yield Row(name=f"CPU of {part}, {name}", ours=waits.cpu[part] / waits.seconds * 100, unit="% of a core")
     yield Row(name=f"requests of the team refused, {name}", ours=waits.refused, most=0)
     for status, count in sorted(waits.neighbour.items()):
         yield Row(name=f"answers {status or 'cut off'} to the neighbour, {name}", ours=count)
@@ -121,20 +129,46 @@ def look(place: Stage, waits: Waits, until: float) -> None:
 
 def take_turn(place: Stage, senders: Sequence[Sender], waits: Waits) -> None:
     """The team's `TURN_S` seconds."""
-    until = time.monotonic() + TURN_S
+    began, before = time.monotonic(), cpu_seconds(place.parts)
+    until = began + TURN_S
     threads = [threading.Thread(target=behave, args=(place, sender, waits, until)) for sender in senders]
     threads.append(threading.Thread(target=look, args=(place, waits, until)))
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    waits.seconds += time.monotonic() - began
+    for part, used in cpu_seconds(place.parts).items():
+        waits.cpu[part] += used - before[part]
 
 
-def beside(place: Stage, senders: Sequence[Sender], waits: Waits, token: str, load: Load) -> None:
-    """A turn beside a neighbour who sends from before it until after it."""
+def serve_elsewhere(answers: Any, stop: Event) -> None:
+    """Another product, with nothing of this one's but the machine; puts itself in `answers`, ends with `stop`."""
+    with stage() as place:
+        answers.put(place)
+        stop.wait()
+
+
+@contextlib.contextmanager
+def elsewhere() -> Iterator[Stage]:
+    """Another product in a process of its own, gone when the block ends."""
     spawn = multiprocessing.get_context("spawn")
     stop, answers = spawn.Event(), spawn.Queue()
-    neighbour = spawn.Process(target=flood, args=(place, token, load, stop, answers))
+    process = spawn.Process(target=serve_elsewhere, args=(answers, stop))
+    process.start()
+    try:
+        yield answers.get(timeout=60)
+    finally:
+        stop.set()
+        process.join(60)
+        process.kill()
+
+
+def beside(place: Stage, senders: Sequence[Sender], waits: Waits, theirs: Stage, load: Load) -> None:
+    """A turn beside a neighbour who sends to a stage, by its token, from before the turn until after it."""
+    spawn = multiprocessing.get_context("spawn")
+    stop, answers = spawn.Event(), spawn.Queue()
+    neighbour = spawn.Process(target=flood, args=(theirs, load, stop, answers))
     neighbour.start()
     try:
         time.sleep(2)
@@ -166,19 +200,21 @@ def main() -> None:
     costly = list(hostile_bodies().values())
     hostile = Load([costly[number:] + costly[:number] for number in range(FLOOD_CONNECTIONS)])
     apart_s = FLOOD_CONNECTIONS / (RATE * TENFOLD)
-    alone, tenfold, honest, attacked = Waits(), Waits(), Waits(), Waits()
+    alone, tenfold, machine, honest, attacked = (Waits() for _ in range(5))
     conditions("tenants", f"{RATE} requests a second, {TURNS} turns of {TURN_S} s each")
-    with stage() as place:
-        token = second_team()
+    with stage() as place, elsewhere() as other:
+        theirs = replace(place, token=second_team())
         take_turn(place, senders, Waits())  # fills caches
         for _ in range(TURNS):
             take_turn(place, senders, alone)
-            paced = [filler.bodies(RECORDS, int((TURN_S + 5) / apart_s)) for filler in fillers]
-            beside(place, senders, tenfold, token, Load(paced, apart_s))
+            paced = Load([filler.bodies(RECORDS, int((TURN_S + 5) / apart_s)) for filler in fillers], apart_s)
+            beside(place, senders, tenfold, theirs, paced)
+            beside(place, senders, machine, other, paced)
             filling = [filler.bodies(FLOOD_RECORDS, FLOOD_REQUESTS) for filler in fillers]
-            beside(place, senders, honest, token, Load(filling))
-            beside(place, senders, attacked, token, hostile)
-    show([*rows("beside ten times as much", tenfold, alone)])
+            beside(place, senders, honest, theirs, Load(filling))
+            beside(place, senders, attacked, theirs, hostile)
+    show([*rows("alone", alone, alone), *rows("beside ten times as much", tenfold, alone)])
+    show(rows("while those go to another product on this machine", machine, alone))
     show([*rows("beside an honest flood", honest, alone), *rows("beside hostile bodies", attacked, alone)])
 
 
