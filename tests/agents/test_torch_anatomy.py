@@ -182,6 +182,27 @@ def test_a_backward_pass_that_fails_does_so_as_without_us_and_the_next_is_record
     assert names(recording) == ["forward", "forward", "backward"]
 
 
+def test_what_fails_in_a_hook_of_ours_costs_its_part_and_is_counted(
+    recording: Recording, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> None:
+        raise ArithmeticError("as it happens")
+
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    recording.run.watch_ddp(model)
+    (watch,) = recording.run._watches
+    for hook in ("_place", "_now", "_write"):
+        working = getattr(watch, hook)
+        setattr(watch, hook, fail)
+        learn(model)
+        optimizer.step()
+        setattr(watch, hook, working)
+    assert "a part of a step is left out: ArithmeticError: as it happens" in caplog.text
+    learn(model)
+    assert names(recording)[-2:] == ["forward", "backward"]
+
+
 def test_after_the_end_no_hook_is_left(recording: Recording) -> None:
     model = network()
     recording.run.watch_ddp(model)

@@ -9,6 +9,7 @@ from roundwatch.gathering import StepPhase
 from roundwatch.phases import Decorator, Ground, Phase, Recorder, Scope
 
 T = TypeVar("T")
+HEAD = slots.head(slots.ROUND)
 MAX_INDEX = 1 << 31  # what the server keeps
 
 
@@ -47,7 +48,7 @@ class Rounds:
 
     def _write(self, index: int, begin: int, duration: int, *, ended: bool) -> None:
         where = index << slots.THREAD_BITS | self.recorder.here().ground.thread
-        self.recorder.ring.put(slots.head(slots.ROUND), where, int(ended), -1, begin, duration)
+        self.recorder.ring.put(HEAD, where, int(ended), -1, begin, duration)
         self._at_boundary()
 
 
@@ -64,7 +65,7 @@ class Round(Decorator):
         here = rounds.recorder.here()
         self._outer = rounds.recorder.innermost.get()
         self.number = here.number
-        index = as_index(self._index, rounds.next)
+        index = rounds.next if self._index is None else as_index(self._index, rounds.next)
         self._begun = rounds.begin(index, monotonic_ns() if self._begin_ns is None else self._begin_ns)
         self.ground = Ground(here.ground.ident, here.ground.thread, Scope(index << slots.THREAD_BITS))
         rounds.recorder.innermost.set(self)

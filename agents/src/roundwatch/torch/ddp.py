@@ -10,12 +10,12 @@ backward pass hid, is what DDP itself has measured.
 from collections.abc import Callable
 from time import monotonic_ns
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from roundwatch.misuse import harmless, tell_once
+from roundwatch.misuse import describe, leave_out, tell_once
 from roundwatch.phases import Recorder
 from roundwatch.torch.marks import DeviceMarks, HostMarks
 from roundwatch.torch.memory import DeviceMemory, of_device
@@ -37,26 +37,37 @@ def watch(model: Any, recorder: Recorder) -> "Watch":
 
 
 class Watch:
-    """The hooks on one model, and where in its step it is."""
+    """The hooks on one model, and where in its step it is.
+
+    Each hook guards itself: between two operations of torch a frame more, as of a decorator, costs half a microsecond.
+    """
 
     def __init__(self, model: torch.nn.Module, spans: Spans) -> None:
-        inside: Any = _uncompiled(model)
-        self._parallel = isinstance(inside, torch.nn.parallel.DistributedDataParallel)
+        self._inside: Any = _uncompiled(model)
+        self._parallel = isinstance(self._inside, torch.nn.parallel.DistributedDataParallel)
         device = next((parameter.device for parameter in model.parameters() if parameter.is_cuda), None)
         on_device = device is not None
         self._heads = {name: spans.head(name, device=on_device) for name in NAMES}
         self._gathering = spans.gathering
         self._memory: DeviceMemory | None = of_device(device) if on_device else None
-        self._marks: Any = DeviceMarks(spans, _cuda_event) if on_device else HostMarks(spans)
-        self._overlap = Overlap(inside, on_device=on_device) if self._parallel else None
+        marks: Any = DeviceMarks(spans, _cuda_event) if on_device else HostMarks(spans)
+        self._marks, self._write, self._now, self._place = marks, marks.write, marks.now, marks.where
+        self._overlap = Overlap(self._inside, on_device=on_device) if self._parallel else None
         self._parameters = {id(parameter) for parameter in model.parameters()}
         self._own: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+        self._last_own: Callable[[], Any] = lambda: None
         engine: Any = torch.autograd.Variable._execution_engine  # noqa: SLF001 - as DDP's own Python does it
         self._queue: Callable[[Callable[[], None]], None] = engine.queue_callback
         self._seq = 0
-        group = _group_of(inside) if self._parallel else ""
+        group = _group_of(self._inside) if self._parallel else ""
         self._group = spans.group(group) if group else 0
-        self._reset()
+        self._began: Any = None
+        self._backward: Any = None
+        self._stepping: Any = None
+        self._reduces = False
+        self._listen(model)
+
+    def _listen(self, model: torch.nn.Module) -> None:
         self._handles = [
             model.register_forward_pre_hook(self._forward_begins),
             model.register_forward_hook(self._forward_ends),
@@ -64,10 +75,9 @@ class Watch:
             register_optimizer_step_post_hook(self._optimizer_ends),
         ]
         # Within a compiled model a hook of ours would break its graph.
-        self._buffers = self._parallel and inside is model and next(model.buffers(), None) is not None
+        self._buffers = self._parallel and self._inside is model and next(model.buffers(), None) is not None
         if self._buffers:
-            inner: Any = inside.module
-            self._handles.append(inner.register_forward_pre_hook(self._buffers_agree))
+            self._handles.append(self._inside.module.register_forward_pre_hook(self._buffers_agree))
 
     def close(self) -> None:
         """Takes the hooks away, and what the device has reached into the ring."""
@@ -76,99 +86,117 @@ class Watch:
         self._handles.clear()
         self._marks.settle()
 
-    def _reset(self) -> None:
-        self._began: Any = None
-        self._where: Any = None
-        self._backward: Any = None
-        self._compute_ended: Any = None
-        self._stepping: Any = None
-        self._reduces = False
+    def _forward_begins(self, *_: Any) -> None:
+        try:
+            self._began = self._backward = self._stepping = None
+            if self._memory is not None:
+                self._marks.poll()
+            inside = self._inside
+            if inside.training and torch.is_grad_enabled():
+                self._where = self._place()
+                self._reduces = self._parallel and inside.require_backward_grad_sync
+                self._agreeing = self._buffers and inside.will_sync_module_buffers()
+                self._began = self._now()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the training goes on
+            _left_out(error)
 
-    @harmless()
-    def _forward_begins(self, module: Any, _: Any) -> None:
-        self._reset()
-        self._marks.poll()
-        module = _uncompiled(module)
-        # A wrapper's own switch says nothing: after an evaluation Lightning sets back what is within it alone.
-        if (module.module if self._parallel else module).training and torch.is_grad_enabled():
-            self._where = self._marks.where()
-            self._reduces = self._parallel and module.require_backward_grad_sync
-            self._agreeing = self._buffers and module.will_sync_module_buffers()
-            self._began = self._marks.now()
-
-    @harmless()
     def _buffers_agree(self, *_: Any) -> None:
         """Before its own forward DDP gives the buffers of rank 0 to all, and so waits for it."""
-        if self._began is not None and self._agreeing:
-            begun, self._began = self._began, self._marks.now()
-            self._agreeing = False
-            self._marks.write(self._heads["broadcast"], self._where, begun, self._began)
+        try:
+            if self._began is not None and self._agreeing:
+                begun, self._began = self._began, self._now()
+                self._agreeing = False
+                self._write(self._heads["broadcast"], self._where, begun, self._began)
+        except Exception as error:  # noqa: BLE001
+            _left_out(error)
 
-    @harmless()
     def _forward_ends(self, _: Any, __: Any, output: Any) -> None:
-        if self._began is None:
-            return
-        self._marks.write(self._heads["forward"], self._where, self._began, self._marks.now())
-        self._began = None
-        tensors = [output] if isinstance(output, torch.Tensor) else list(tensors_in(output))
-        for tensor in tensors:
-            if tensor.requires_grad:
-                tensor.register_hook(self._backward_begins)
-        if not tensors:
-            tell_once("watch_ddp finds no tensor in what the model returns: its backward pass is not recorded")
+        try:
+            if self._began is None:
+                return
+            self._write(self._heads["forward"], self._where, self._began, self._now())
+            self._began = None
+            tensors = [output] if isinstance(output, torch.Tensor) else list(tensors_in(output))
+            for tensor in tensors:
+                if tensor.requires_grad:
+                    tensor.register_hook(self._backward_begins)
+            if not tensors:
+                tell_once("watch_ddp finds no tensor in what the model returns: its backward pass is not recorded")
+        except Exception as error:  # noqa: BLE001
+            _left_out(error)
 
-    @harmless()
     def _backward_begins(self, _: Any) -> None:
-        if self._backward is None:
-            self._where = self._marks.where()
-            self._backward_ns = monotonic_ns()
-            self._backward = self._marks.now()
-            self._queue(self._backward_computed)
+        try:
+            if self._backward is None:
+                self._where = self._place()
+                self._backward_ns = monotonic_ns()
+                self._backward = self._now()
+                self._queue(self._backward_computed)
+        except Exception as error:  # noqa: BLE001
+            _left_out(error)
 
-    @harmless()
     def _backward_computed(self) -> None:
         """The last gradient is there; DDP waits for the others' from here on."""
-        self._compute_ended = self._marks.now()
-        self._marks.write(self._heads["backward"], self._where, self._backward, self._compute_ended)
-        if self._reduces:
-            self._queue(self._reduced)
-        else:
-            self._backward = None
+        try:
+            self._compute_ended = self._now()
+            self._write(self._heads["backward"], self._where, self._backward, self._compute_ended)
+            if self._reduces:
+                self._queue(self._reduced)
+            else:
+                self._backward = None
+        except Exception as error:  # noqa: BLE001
+            _left_out(error)
 
-    @harmless()
     def _reduced(self) -> None:
-        self._backward = None
-        ended = self._marks.now()
-        told = UNTOLD if self._overlap is None else self._overlap.read(self._backward_ns)
-        collective = self._group, self._seq, *told
-        self._seq += 1
-        self._marks.write(self._heads["allreduce"], self._where, self._compute_ended, ended, collective)
+        try:
+            self._backward = None
+            ended = self._now()
+            told = UNTOLD if self._overlap is None else self._overlap.read(self._backward_ns)
+            collective = self._group, self._seq, *told
+            self._seq += 1
+            self._write(self._heads["allreduce"], self._where, self._compute_ended, ended, collective)
+        except Exception as error:  # noqa: BLE001
+            _left_out(error)
 
-    @harmless()
     def _optimizer_begins(self, optimizer: Any, *_: Any) -> None:
-        # One that steps within the backward pass, parameter by parameter, is part of it.
-        free = self._stepping is None or self._stepping is optimizer
-        if free and self._backward is None and self._is_own(optimizer):
-            self._stepping = optimizer
-            self._stepping_at = self._marks.where()
-            self._stepping_began = self._marks.now()
+        try:
+            # One that steps within the backward pass, parameter by parameter, is part of it.
+            free = self._stepping is None or self._stepping is optimizer
+            if free and self._backward is None and self._is_own(optimizer):
+                self._stepping = optimizer
+                self._stepping_at = self._place()
+                self._stepping_began = self._now()
+        except Exception as error:  # noqa: BLE001
+            _left_out(error)
 
-    @harmless()
     def _optimizer_ends(self, optimizer: Any, *_: Any) -> None:
-        if self._stepping is optimizer:
+        try:
+            if self._stepping is not optimizer:
+                return
             self._stepping = None
-            self._marks.write(self._heads["optimizer"], self._stepping_at, self._stepping_began, self._marks.now())
-            self._marks.poll()
-            if self._memory is not None and self._gathering.step is not None:
-                self._gathering.memory = self._memory.read() or self._gathering.memory
+            self._write(self._heads["optimizer"], self._stepping_at, self._stepping_began, self._now())
+            if self._memory is not None:
+                self._marks.poll()
+                if self._gathering.step is not None:
+                    self._gathering.memory = self._memory.read() or self._gathering.memory
+        except Exception as error:  # noqa: BLE001
+            _left_out(error)
 
     def _is_own(self, optimizer: Any) -> bool:
         """Whether it steps this model's parameters; asked of each optimizer once."""
+        if self._last_own() is optimizer:
+            return True
         own = self._own.get(optimizer)
         if own is None:
             parameters = (parameter for group in optimizer.param_groups for parameter in group["params"])
             own = self._own[optimizer] = any(id(parameter) in self._parameters for parameter in parameters)
+        if own:
+            self._last_own = ref(optimizer)
         return own
+
+
+def _left_out(error: Exception) -> None:
+    leave_out(f"a part of a step is left out: {describe(error)}")
 
 
 def _uncompiled(model: Any) -> Any:

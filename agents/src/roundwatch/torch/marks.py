@@ -21,7 +21,7 @@ class HostMarks:
     """Marks of what the calling thread does itself."""
 
     def __init__(self, spans: Spans) -> None:
-        self.where = spans.here
+        self.where = spans.recorder.here
         self.now = time.monotonic_ns
         self.write = spans.write  # a call less for each part
 
