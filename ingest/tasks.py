@@ -13,7 +13,7 @@ from ingest.detection.verdicts import Verdict
 from ingest.detection.windows import FILLS_S
 from ingest.feed import messages
 from ingest.feed.publisher import publish, publish_findings
-from ingest.queries import analysing, artifacts, judging, judging_windows, rounds
+from ingest.queries import artifacts, judging, judging_windows, rounds
 from ingest.store import analyses, deletion, findings, summaries
 from ingest.store.findings import Changed
 from ingest.store.locks import Lock, hold
@@ -36,20 +36,42 @@ def judge_round(run_id: str, index: int, generation: int) -> None:
         judged = judging.closed(key, index, generation)
         if judged is None:
             return
-        found = summary.figures(judged.spans, judged.trainers, judged.begin_ns, judged.end_ns, judged.ranks)
-        summaries.save(judged.id, found, judged.version)
+        _sum_up(judged)
         changed = _judge_windows(judged, index) if judged.newest else []
     told = rounds.steps(key, [judged.id])
     publish(key, messages.steps(told.rows, told.newest))
     publish_findings(key, changed)
-    _analyse(key, index, generation)
+    _analyse(judged)
+    for before in judged.before:
+        _sum_up_again(key, *before)
 
 
-def _analyse(run_id: UUID, index: int, generation: int) -> None:
+def _sum_up(judged: judging.Closed) -> None:
+    given = judged.given
+    ranks = [worker for worker in given.workers if worker.lane in set(given.trainers.tolist())]
+    found = summary.figures(given.spans, given.trainers, given.begin_ns, given.end_ns, ranks)
+    summaries.save(judged.id, found, judged.version)
+
+
+def _analyse(judged: judging.Closed) -> None:
     """At once where a round is a window by itself; of short ones there may be many, and each waits to be asked for."""
-    due = analysing.due(run_id, index, generation, least_s=FILLS_S)
-    if due is not None:
-        analyses.save(due.id, due.version, round_analysis.told(due.given))
+    given = judged.given
+    if given.end_ns - given.begin_ns >= FILLS_S * 1e9 and len(given.spans):
+        analyses.save(judged.id, judged.version, round_analysis.told(given))
+
+
+def _sum_up_again(run_id: UUID, index: int, generation: int) -> None:
+    """A round that had its verdict when it was not known what its workers did already in the next one."""
+    with transaction.atomic():
+        hold(Lock.JUDGING, run_id)
+        judged = judging.closed(run_id, index, generation, again=True)
+        if judged is None:
+            return
+        _sum_up(judged)
+        analyses.forget(judged.id)
+    told = rounds.steps(run_id, [judged.id])
+    publish(run_id, messages.steps(told.rows, told.newest))
+    _analyse(judged)
 
 
 def _judge_windows(judged: judging.Closed, index: int) -> Changed:

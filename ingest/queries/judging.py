@@ -5,49 +5,49 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-import numpy as np
 from django.db import connection
-from django.db.backends.utils import CursorWrapper
 
-from ingest.detection.facts import Baseline, History, Ints, Spans, Window, Worker
+from ingest.detection.facts import Baseline, History, Window, Worker
+from ingest.detection.round_analysis import Given
 from ingest.detection.windows import Past, windows
 from ingest.models import Finding, Round, Run
 from ingest.models.findings import FindingState
+from ingest.queries.analysing import given, overlapping
 from ingest.queries.fixed_rows import Columns
-from ingest.queries.judging_spans import begun_in, parts_of, spans_of
+from ingest.queries.judging_spans import begun_in, parts_of, spans_of, workers_of
 from ingest.queries.judging_windows import Reach
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Closed:
-    """A closed round as it is to be judged; `version` is that of the data read here, `newest` its generation's rank."""
+    """A closed round as it is to be judged; `version` is that of the data read here, `newest` its generation's rank.
+
+    `before` are the closed rounds (index, generation) that it overlaps and that began earlier: what was concluded of
+    them did not know of this one.
+    """
 
     id: int
     run: Run
     version: int
     newest: bool
-    begin_ns: int
-    end_ns: int
-    trainers: Ints
-    ranks: tuple[Worker, ...]
-    spans: Spans
+    given: Given
+    before: tuple[tuple[int, int], ...]
 
 
-def closed(run_id: UUID, index: int, generation: int) -> Closed | None:
-    """The round with its spans; None where it is not there (any more), has been reopened or has its verdict."""
+def closed(run_id: UUID, index: int, generation: int, *, again: bool = False) -> Closed | None:
+    """The round with its spans; None where it is not there (any more), has been reopened or has its verdict.
+
+    `again` asks for one that has its verdict.
+    """
     rows = Round.objects.select_related("run")
     row = rows.filter(run_id=run_id, index=index, generation=generation, closed=True).first()
-    if row is None or row.end_ns is None or row.verdict_version == row.data_version:
+    if row is None or row.end_ns is None or (row.verdict_version == row.data_version) is not again:
         return None
-    with connection.cursor() as cursor:
-        parts = parts_of(cursor, [row.pk])
-        spans = spans_of(cursor, run_id, parts, {row.pk: index})
-        members = workers_of(cursor, run_id)
-    trainers = np.unique(parts["lane"][parts["trainer"] == 1])
+    beside = overlapping(row)
     return Closed(
         id=row.pk, run=row.run, version=row.data_version, newest=not _has_newer(run_id, index, generation),
-        begin_ns=row.begin_ns, end_ns=row.end_ns, trainers=trainers,
-        ranks=tuple(worker for worker in members if worker.lane in set(trainers.tolist())), spans=spans,
+        given=given(row, beside),
+        before=tuple((one.index, one.generation) for one in beside if one.index < index and one.closed),
     )  # fmt: skip
 
 
@@ -76,20 +76,6 @@ def _windows(run_id: UUID, looked: Reach, parts: Columns) -> tuple[Window, ...]:
 
 def _has_newer(run_id: UUID, index: int, generation: int) -> bool:
     return Round.objects.filter(run_id=run_id, index=index, generation__gt=generation).exists()
-
-
-def workers_of(cursor: CursorWrapper, run_id: UUID) -> tuple[Worker, ...]:
-    """The workers of the run by lane, as detection knows them."""
-    cursor.execute(
-        """SELECT w.index, w.name, w.role, w.machine, w.host, coalesce(w."group", ''), coalesce(w.site, ''),
-                  coalesce((SELECT regexp_replace(c.facts->>'devices', '[0-9]+ x ', '', 'g')
-                            FROM ingest_stream s JOIN ingest_conditions c ON c.stream_id = s.id
-                            WHERE s.worker_id = w.id ORDER BY s.attempt DESC LIMIT 1), '')
-           FROM ingest_worker w WHERE w.run_id = %s ORDER BY w.index""",
-        [run_id],
-    )
-    fields = ("lane", "name", "role", "machine", "host", "group", "site", "device")
-    return tuple(Worker(**dict(zip(fields, row, strict=True))) for row in cursor.fetchall())
 
 
 def _baselines(run_id: UUID, members: Sequence[Worker]) -> tuple[Baseline, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from django.db.backends.utils import CursorWrapper
 
 from ingest.detection.columns import numbered
-from ingest.detection.facts import Spans
+from ingest.detection.facts import Spans, Worker
 from ingest.models import PhaseName
 from ingest.queries.fixed_rows import Columns, read_columns
 
@@ -84,3 +84,17 @@ def _named(run_id: UUID, columns: Columns) -> Spans:
     for index, name in names.items():
         table[index] = place[name]
     return Spans(**columns | {"name": table[columns["name"]], "after": table[columns["after"]]}, names=distinct)
+
+
+def workers_of(cursor: CursorWrapper, run_id: UUID) -> tuple[Worker, ...]:
+    """The workers of the run by lane, as detection knows them."""
+    cursor.execute(
+        """SELECT w.index, w.name, w.role, w.machine, w.host, coalesce(w."group", ''), coalesce(w.site, ''),
+                  coalesce((SELECT regexp_replace(c.facts->>'devices', '[0-9]+ x ', '', 'g')
+                            FROM ingest_stream s JOIN ingest_conditions c ON c.stream_id = s.id
+                            WHERE s.worker_id = w.id ORDER BY s.attempt DESC LIMIT 1), '')
+           FROM ingest_worker w WHERE w.run_id = %s ORDER BY w.index""",
+        [run_id],
+    )
+    fields = ("lane", "name", "role", "machine", "host", "group", "site", "device")
+    return tuple(Worker(**dict(zip(fields, row, strict=True))) for row in cursor.fetchall())

@@ -157,7 +157,8 @@ def test_a_round_in_the_middle_of_a_window_reads_no_spans_but_its_own(
         read.append(len(spans))
         return spans
 
-    monkeypatch.setattr("ingest.queries.judging.spans_of", counted)
+    for reader in ("judging", "analysing"):
+        monkeypatch.setattr(f"ingest.queries.{reader}.spans_of", counted)
     story = Story(cast.team, short_rounds(9))
     of_one = sum(did.round == 0 for did in story.scenario.phases)
     for index in range(9):

@@ -175,6 +175,30 @@ def test_in_a_pipeline_the_path_goes_through_the_round_before(cast: Cast) -> Non
     ]  # fmt: skip
 
 
+def test_a_round_is_summed_up_again_when_it_is_known_what_its_workers_did_in_the_next(cast: Cast) -> None:
+    # Nobody waits at the end of round 0: rank-0 computes round 1 from 20 s on, while rank-1 is at its apply until 30 s.
+    phases = (
+        Did("rank-0", 0, "train", 0, 15), Did("rank-0", 0, "apply", 15, 20), Did("rank-1", 0, "train", 0, 15),
+        Did("rank-1", 0, "apply", 15, 30), Did("rank-0", 1, "train", 20, 40), Did("rank-1", 1, "train", 30, 40),
+    )  # fmt: skip
+    crew = (scenarios.Who("rank-0", machine="a"), scenarios.Who("rank-1", machine="a"))
+    story = Story(cast.team, Scenario("no barrier", crew, ((0.0, 30.0), (20.0, 40.0)), phases))
+    key = str(story.run.pk) if story.tell(0) else ""
+
+    def share_and_sum(index: int) -> tuple[float, float]:
+        one = asked(cast, f"{key}/rounds/{index}")
+        return one["gpu_waiting_share"], sum(part["seconds"] for part in one["gpu_waiting"]) / one["wall_s"]
+
+    judge_round(key, 0, 0)
+    assert share_and_sum(0) == (pytest.approx(0.5), pytest.approx(0.5))
+
+    story.tell(1)
+    judge_round(key, 1, 0)
+
+    assert share_and_sum(0) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+    assert share_and_sum(1) == (pytest.approx(0.25), pytest.approx(0.25))
+
+
 def test_what_is_open_gone_or_without_phases_is_null(cast: Cast) -> None:
     story = told(cast, scenarios.two_slow_encoders(), judged=False)
     Round.objects.filter(run=story.run, index=0).update(closed=False)
