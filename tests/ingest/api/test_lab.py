@@ -1,5 +1,6 @@
 """Scenarios of the lab, played to a real server: what is stored is what the scenario says, and judged so."""
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -7,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from dashboard.teams.tokens import issue
-from ingest.models import Finding, Phase, PhaseName, Round, Run, Sample, Worker
+from ingest.models import Finding, Phase, PhaseName, Round, Run, Sample, Stream, Worker
 from ingest.queries.judging import workers_of
 from ingest.tasks import judge_round
 from roundwatch.lab.catalogue import scenarios
@@ -94,3 +95,26 @@ def test_the_mixed_runs_hosts_are_known_by_the_model_of_their_devices(web: str, 
         **{f"host-{at}": "NVIDIA A40" for at in range(4)},
         **{f"host-{at}": "NVIDIA H100 80GB HBM3" for at in range(4, 8)},
     }
+
+
+def test_played_fast_its_phases_are_open_on_the_server_until_they_end(web: str, cast: Cast) -> None:
+    scenario = scenarios()["pipelined"]
+    teller = Teller(web, issue(cast.team, "lab", ["ingest"]), patience_s=10)
+    player = Player(scenario, teller, Wishes(project="lab", run="live", speed=30.0))
+    playing = threading.Thread(target=player.play)
+    playing.start()
+    seen: set[str] = set()
+    try:
+        while playing.is_alive():
+            for opens in Stream.objects.filter(run__key="live").values_list("opens", flat=True):
+                seen |= {one["name"] for one in opens}
+            time.sleep(0.05)
+    finally:
+        playing.join()
+        teller.close()
+
+    run = Run.objects.get(team=cast.team, key="live")
+    assert "train" in seen
+    assert teller.rejected == 0
+    assert Phase.objects.filter(run_id=run.pk).count() == sum(len(act.phases) for act in scenario.acts())
+    assert not any(opens for opens in Stream.objects.filter(run=run).values_list("opens", flat=True))
