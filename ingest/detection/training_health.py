@@ -1,0 +1,115 @@
+"""Training health: loss or gradient norm that is not finite, or a gradient norm far above its usual.
+
+Eligible are workers whose training logs them. Missing data means: fewer values than a usual one needs judge only what
+is not finite; a run that logs neither says nothing, aloud. It is told apart from slow machines: `disturbed` names what
+else is open in the run, and then the infrastructure is not said to look normal.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ingest.detection.facts import Floats, Ints
+from ingest.detection.verdicts import Verdict, fingerprint
+
+KIND = "training_unhealthy"
+_NAMED = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Frozen thresholds; a team or a run may override them."""
+
+    losses: frozenset[str] = frozenset({"loss", "train_loss", "train/loss"})
+    norms: frozenset[str] = frozenset({"grad_norm", "gradient_norm", "train/grad_norm"})
+    times: float = 10.0  # the median of its last `usual_of`
+    usual_of: int = 50
+    least: int = 10  # values that make a usual one
+
+
+DEFAULT = Policy()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Series:
+    """What one worker logged of one metric, oldest first: times in Unix nanoseconds; values may be no numbers."""
+
+    worker: str
+    metric: str
+    time_ns: Ints
+    value: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _Bad:
+    """The first value of a series that is bad and all after it are: where it is, and what is told of it."""
+
+    series: Series
+    at: int
+    told: str
+
+
+def judge(
+    series: Sequence[Series], *, disturbed: Sequence[str] = (), policy: Policy = DEFAULT
+) -> tuple[Verdict | None, str]:
+    """The incident as of the newest values, or None; and why nothing could be said, or an empty text."""
+    eligible = [one for one in series if one.metric in policy.losses | policy.norms and len(one.value)]
+    if not eligible:
+        return None, "neither a loss nor a gradient norm is logged"
+    bad = [found for one in eligible if (found := _bad(one, policy)) is not None]
+    return (_verdict(bad, disturbed), "") if bad else (None, "")
+
+
+def _bad(one: Series, policy: Policy) -> _Bad | None:
+    """What is bad now; what has been and is over is not."""
+    wrong = ~np.isfinite(one.value)
+    if one.metric in policy.norms:
+        wrong |= exploding(one.value, policy)
+    if not wrong[-1]:
+        return None
+    fine = np.flatnonzero(~wrong)
+    at = int(fine[-1]) + 1 if len(fine) else 0
+    newest = float(one.value[-1])
+    if not np.isfinite(newest):
+        return _Bad(one, at, f"{one.metric} is {'not a number' if np.isnan(newest) else 'infinite'}")
+    usual = _usual(one.value, at, policy)
+    return _Bad(one, at, f"{one.metric} is {newest:.3g}, {newest / usual:.0f} times its usual {usual:.3g}")
+
+
+def exploding(values: Floats, policy: Policy = DEFAULT) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which values are more than so many times the median of the finite ones before them that did not explode."""
+    found = np.zeros(len(values), np.bool_)
+    for at, value in enumerate(values.tolist()):
+        before = values[:at][~found[:at]]
+        before = before[np.isfinite(before)][-policy.usual_of :]
+        if len(before) >= policy.least and np.isfinite(value):
+            found[at] = value > policy.times * float(np.median(before)) > 0
+    return found
+
+
+def _usual(values: Floats, at: int, policy: Policy) -> float:
+    before = values[:at][np.isfinite(values[:at])]
+    return float(np.median(before[-policy.usual_of :]))
+
+
+def _verdict(bad: Sequence[_Bad], disturbed: Sequence[str]) -> Verdict:
+    first = min(bad, key=lambda one: int(one.series.time_ns[one.at]))
+    who = list(dict.fromkeys(one.series.worker for one in bad))
+    others = f" (and on {len(who) - 1} others)" if len(who) > 1 else ""
+    broken = any(not np.isfinite(one.series.value[-1]) for one in bad)
+    hypothesis = f"Open beside it: {', '.join(disturbed)}." if disturbed else "The infrastructure looks normal."
+    return Verdict(
+        kind=KIND,
+        fingerprint=fingerprint(KIND, since=None, phase=""),
+        phase="",
+        severity="critical" if broken else "warning",
+        observed=f"{first.told} on {first.series.worker}{others}.",
+        hypothesis=hypothesis,
+        workers=tuple(who[:_NAMED]),
+        rounds=(),
+        marks=(),
+        opened_ns=int(first.series.time_ns[first.at]),
+        resolved_ns=None,
+        evidence={"metrics": sorted({one.series.metric for one in bad}), "workers": len(who)},
+    )
