@@ -1,5 +1,6 @@
 """Every page of the product in a real browser, over a run whose every name is hostile: all of it is text."""
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -115,6 +116,7 @@ def test_hostile_names_are_text_in_every_part_of_the_live_page(
             sound(page, width)
         for query in (
             "?show=table&follow=all",
+            "?show=ranks&round=0",
             "?group=machine&follow=all",
             "?rows=overview&follow=all",
             f"?q={DOCUMENT_BREAKS}&pin={DOCUMENT_BREAKS}",
@@ -134,6 +136,11 @@ def test_hostile_names_are_text_in_every_part_of_the_live_page(
         expect(page.locator(".phases tbody tr")).to_have_count(2 * len(NAMES))
         assert texts(page, ".phases tbody th") == SHOWN
         assert texts(page, ".phases tbody td:nth-child(2)") == {"train", *SHOWN}
+        page.goto(f"{web}/runs/{run.pk}/?show=ranks&round=0")
+        expect(page.locator(".ranks tbody tr")).to_have_count(len(NAMES))
+        assert texts(page, ".rank-name") == SHOWN
+        assert texts(page, ".ranks thead th") == {"worker", "train", *SHOWN}
+        sound(page, width)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -147,4 +154,10 @@ def test_a_thousand_lanes_and_512_phase_names_are_shown(browser: Browser, web: s
         sound(page, width)
         page.goto(f"{web}/runs/{run.pk}/?follow=all&show=table")
         expect(page.locator(".phases caption")).to_have_text("The newest 500 of 2,000 phases in view")
+        sound(page, width)
+        page.goto(f"{web}/runs/{run.pk}/?show=ranks&round=0")
+        expect(page.locator(".ranks caption")).to_contain_text(
+            re.compile(r"^500 of 1,000 workers.* 480 shorter phases")
+        )
+        expect(page.locator(".ranks tbody tr")).to_have_count(500)
         sound(page, width)

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { columnsOf, rowsOf, verdictText } from "../../dashboard/live/static/live/js/ranks.js";
+import { columnsOf, leftOut, rowsOf, verdictText } from "../../dashboard/live/static/live/js/ranks.js";
 import { Store } from "../../dashboard/live/static/live/js/store.js";
 import { wordsOf } from "../../dashboard/live/static/live/js/words.js";
 import { message, meta } from "./frames_of.mjs";
@@ -40,9 +40,16 @@ test("where a part of a collective is missing that is said, and of a run without
 });
 
 test("slowest first is who waited least, and a filter leaves its lanes", () => {
-  const lanes = (rows) => rows.map(({ rank }) => rank.lane);
+  const lanes = ({ rows }) => rows.map(({ rank }) => rank.lane);
   assert.deepEqual(lanes(rowsOf(STEP, null, "name")), [0, 1, 2]);
   assert.deepEqual(lanes(rowsOf(STEP, new Set([0, 1]), "slowest")), [1, 0]);
+});
+
+test("what the table leaves out is told", () => {
+  const found = rowsOf(STEP, null, "slowest", 2);
+  assert.deepEqual([found.all, found.rows.length], [3, 2]);
+  assert.equal(leftOut(found, 480, WORDS), "2 of 3 ranks: filter for the others, or sort by who was slowest · 480 shorter phases left out");
+  assert.equal(leftOut(rowsOf(STEP, null, "name"), 0, WORDS), "");
 });
 
 test("a job of equal ranks has steps, one with a coordinator rounds", () => {

@@ -58,6 +58,17 @@ def test_a_step_tells_each_ranks_parts_their_waits_and_who_came_last(cast: Cast,
     assert (judged["share"], judged["blamed"], judged["critical"], judged["abstained"]) == (0.5, True, True, "")
 
 
+def test_of_very_many_phases_the_collectives_and_the_longest_are_told(
+    cast: Cast, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dashboard.live.steps.MOST_PARTS", 2)
+    said = asked(browser_of(cast.viewer), f"{page}?round=0")
+    assert [part["name"] for part in said["parts"]] == ["backward", "allreduce"]
+    assert said["left_out"] == 1
+    assert said["ranks"][1]["seconds"] == [0.05, 0.009]
+    assert said["verdicts"][0]["cause"] == "data"
+
+
 def test_where_a_part_of_a_collective_is_missing_nobody_is_named(cast: Cast, page: str) -> None:
     said = asked(browser_of(cast.viewer), f"{page}?round=1")
     assert said["ranks"][1]["seconds"][2] is None

@@ -1,12 +1,13 @@
 // The round in question as a table of ranks by phases, what of its collectives was waiting apart, and who came last.
 
 import { el, fill, swatch } from "./dom.js";
-import { duration, isolated, legible, share } from "./format.js";
+import { duration, isolated, legible, plural, share } from "./format.js";
 import { capital } from "./words.js";
 
 const AGAIN_MS = 2000;
 const APART_MS = 1000;
 const MOST_NAMED = 8;
+const MOST_ROWS = 500;
 
 const seconds = (value) => (value === null ? "–" : duration(value * 1e9));
 
@@ -37,10 +38,23 @@ export function columnsOf(parts) {
 
 const waitedBy = (rank) => rank.waited.reduce((sum, value) => sum + (value ?? 0), 0);
 
-/** The ranks that are shown, by `lanes` (Set of their numbers, null for all); slowest first is who waited least. */
-export function rowsOf({ ranks }, lanes, sort) {
+/**
+ * The ranks that are shown, by `lanes` (Set of their numbers, null for all); slowest first is who waited least. `all`
+ * counts those beyond the limit too.
+ */
+export function rowsOf({ ranks }, lanes, sort, most = MOST_ROWS) {
   const shown = ranks.map((rank, at) => ({ rank, at })).filter(({ rank }) => !lanes || lanes.has(rank.lane));
-  return sort === "slowest" ? shown.sort((a, b) => waitedBy(a.rank) - waitedBy(b.rank)) : shown;
+  if (sort === "slowest") shown.sort((a, b) => waitedBy(a.rank) - waitedBy(b.rank));
+  return { all: shown.length, rows: shown.slice(0, most) };
+}
+
+/** What of a step its table leaves out, in words; "" for nothing. */
+export function leftOut({ all, rows }, parts, words) {
+  const texts = [
+    all > rows.length && `${rows.length.toLocaleString("en")} of ${all.toLocaleString("en")} ${words.worker}s: filter for the others, or sort by who was slowest`,
+    parts > 0 && `${plural(parts, "shorter phase")} left out`,
+  ];
+  return texts.filter(Boolean).join(" · ");
 }
 
 export class Ranks {
@@ -75,11 +89,13 @@ export class Ranks {
 
   #table(lanes, sort, words) {
     const columns = columnsOf(this.answer.parts);
-    const rows = rowsOf(this.answer, lanes, sort);
+    const found = rowsOf(this.answer, lanes, sort);
+    const left = leftOut(found, this.answer.left_out, words);
     const heads = columns.map(({ name, kind }) => el("th", { scope: "col" }, swatch(kind), legible(name)));
     return el("table", { class: "ranks-table" },
+      left && el("caption", {}, left),
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, words.worker), heads)),
-      el("tbody", {}, rows.map(({ rank, at }) => this.#row(rank, at, columns))));
+      el("tbody", {}, found.rows.map(({ rank, at }) => this.#row(rank, at, columns))));
   }
 
   #row(rank, at, columns) {
