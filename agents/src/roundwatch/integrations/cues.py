@@ -88,6 +88,7 @@ class Cues:
         """The training is over: what is open ends, with `error` where it is one that ended it."""
         self.no_data()
         self._end_parts(error)
+        self._index = -1  # it may begin anew, with the same step
         if self._alone:
             self._rounds.end_flat()
 
