@@ -108,19 +108,23 @@ def _stretches(graph: Graph, lanes: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     computing = graph.kinds[graph.span[pieces]] == Kind.COMPUTE
     # Compute counts as recorded: GPU waiting is what it leaves, whatever it may have waited for itself.
     since = np.where(computing, graph.begin[pieces], graph.start[pieces])
-    until = graph.end[pieces]
-    width = graph.end_ns - graph.begin_ns + 1
-    base = np.searchsorted(lanes, graph.lane[pieces]) * width - graph.begin_ns
+    # Places in the order of time, for times themselves may be years apart.
+    time, place = np.unique(
+        np.concatenate([[graph.begin_ns, graph.end_ns], since, graph.end[pieces]]), return_inverse=True
+    )
+    first, last = place[2 : 2 + len(pieces)], place[2 + len(pieces) :]
+    width = len(time)
+    base = np.searchsorted(lanes, graph.lane[pieces]) * width
     whole = np.arange(len(lanes)) * width
-    cuts = np.unique(np.concatenate([whole, whole + width - 1, base + since, base + until]))
-    lowest, highest = np.searchsorted(cuts, base + since), np.searchsorted(cuts, base + until)
+    cuts = np.unique(np.concatenate([whole + place[0], whole + place[1], base + first, base + last]))
+    lowest, highest = np.searchsorted(cuts, base + first), np.searchsorted(cuts, base + last)
     order = np.lexsort((graph.start[pieces], computing))
     best = np.full(len(cuts), -1)
     row, stretch = spread(lowest[order], highest[order])
     np.maximum.at(best, stretch, row)
     same = cuts[:-1] // width == cuts[1:] // width
-    lane, begin = lanes[cuts[:-1][same] // width], cuts[:-1][same] % width + graph.begin_ns
-    end = cuts[1:][same] % width + graph.begin_ns
+    lane = lanes[cuts[:-1][same] // width]
+    begin, end = time[cuts[:-1][same] % width], time[cuts[1:][same] % width]
     return lane, begin, end, np.append(pieces[order], -1)[best[:-1][same]]
 
 

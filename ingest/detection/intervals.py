@@ -6,6 +6,8 @@ import numpy as np
 
 from ingest.detection.facts import Ints
 
+_MOST = 1 << 62  # beyond it numbers no longer fit
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Intervals:
@@ -52,7 +54,12 @@ def running_most(rank: Ints, values: Ints) -> Ints:
     """The greatest value so far within each group; `rank` numbers the groups from 0 and ascends."""
     if not len(values):
         return values
-    low = int(values.min())
-    lift = rank * (int(values.max()) - low + 1)
+    low, groups = int(values.min()), int(rank[-1]) + 1
+    width = int(values.max()) - low + 1
+    if width * groups >= _MOST:
+        # Clocks that are years apart: the places of the values in their order stand for them.
+        known, place = np.unique(values, return_inverse=True)
+        return known[running_most(rank, place)]
+    lift = rank * width
     highest: Ints = np.maximum.accumulate(values - low + lift) - lift + low
     return highest

@@ -73,7 +73,7 @@ def build(spans: Spans, workers: tuple[Worker, ...], begin_ns: int, end_ns: int)
     sure = time.known[spans.lane[found.mark_span]]
     span, begin, end, key = _ordered(spans, work, found, inside & sure)
     lane = spans.lane[span]
-    own = adjoining(spans, lane, span, begin, end, key, latest(lane, begin, end, key, begin_ns, end_ns))
+    own = adjoining(spans, lane, span, begin, end, key, latest(lane, begin, end, key))
     own_end = np.where(own >= 0, end[own], begin_ns)
     wanted = _wants(spans, found, span, begin, key, waits, lane, end, time)
     certain = time.known[lane[wanted.node]]

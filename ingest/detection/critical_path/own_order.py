@@ -7,13 +7,15 @@ from ingest.detection.facts import Ints, Spans
 _ADJOINING_NS = 1_000_000  # by so much phases of one thread may overlap even where clocks claim less
 
 
-def latest(lane: Ints, begin: Ints, end: Ints, key: Ints, begin_ns: int, end_ns: int) -> Ints:
+def latest(lane: Ints, begin: Ints, end: Ints, key: Ints) -> Ints:
     """For each node the piece before it on its lane: of a piece the last that ended by its begin, -1 for none."""
     piece = np.flatnonzero(key < 0)
     rank = np.unique(lane, return_inverse=True)[1]
     piece = piece[np.lexsort((piece, rank[piece]))]
-    width = end_ns - begin_ns + 2
-    by_time = np.searchsorted(rank[piece] * width + end[piece] - begin_ns, rank * width + begin - begin_ns, "right")
+    # Places in the order of time, for times themselves may be years apart.
+    time = np.unique(np.concatenate([begin, end]), return_inverse=True)[1]
+    since, until, width = time[: len(begin)], time[len(begin) :], len(time) + 1
+    by_time = np.searchsorted(rank[piece] * width + until[piece], rank * width + since, "right")
     places = np.arange(len(lane))
     by_place = np.searchsorted(rank[piece] * len(lane) + piece, rank * len(lane) + places, "left")
     at = np.where(key < 0, by_time, by_place) - 1

@@ -10,7 +10,7 @@ from ingest.detection.facts import Ints, Kind
 from ingest.detection.gpu_waiting import Waiting, attribute
 from ingest.detection.summary import figures
 from tests.ingest import scenarios
-from tests.ingest.detection.rounds import UNIT_NS, drawn, graph_of, told
+from tests.ingest.detection.rounds import UNIT_NS, adds_up, drawn, graph_of, told
 from tests.ingest.scenarios import Did, Scenario
 
 
@@ -96,6 +96,19 @@ def test_a_trainer_that_recorded_nothing_waits_for_what_is_on_the_path() -> None
     found = by_name(scenario, waiting(scenario))
 
     assert found == {("rank-0", "train"): (0, 7), ("rank-0", "before save"): (1, 1), ("rank-0", "save"): (2, 2)}
+
+
+def test_a_round_of_many_workers_that_seems_to_last_years_adds_up() -> None:
+    years = 8e8
+    scenario = told(
+        *(Did(f"rank-{n}", 0, "train", 0, years - n) for n in range(20)), Did("rank-0", 0, "save", years, years + 1),
+        wall_s=years + 1,
+    )  # fmt: skip
+
+    found = waiting(scenario)
+
+    assert found.total_ns == sum(one.total_ns for one in found.shares) == (20 + sum(range(20))) * 10**9
+    assert adds_up(graph_of(scenario, 0), walk(graph_of(scenario, 0)))
 
 
 def test_without_trainers_nothing_waits() -> None:

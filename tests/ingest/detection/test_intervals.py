@@ -34,6 +34,15 @@ def test_a_union_covers_the_same_instants_with_disjoint_maximal_intervals(parts:
     assert (joined.begin[1:][same] > joined.end[:-1][same]).all()
 
 
+def test_clocks_that_are_years_apart_do_not_overflow() -> None:
+    far = 10**18
+    many = [(group, 0, far) for group in range(20)] + [(group, far - 5, far + 5) for group in range(20)]
+
+    joined = union(intervals(many))
+
+    assert list(zip(joined.group, joined.begin, joined.end, strict=True)) == [(at, 0, far + 5) for at in range(20)]
+
+
 @given(st.lists(interval, max_size=20), st.sets(st.integers(0, 5), min_size=1))
 def test_lengths_count_each_instant_of_a_group_once(parts: list[tuple[int, int, int]], groups: set[int]) -> None:
     asked = np.array(sorted(groups), np.int64)
