@@ -27,8 +27,8 @@ class Compared:
     """One value for each worker of the cohort; NaN where there is none.
 
     `reference` and `excess` are seconds as measured, `ratio` is for equal work. `sigma` is the noise of the
-    logarithm, `known` whether it comes from earlier rounds, `smallest_ratio` the least that could have been
-    named.
+    logarithm, `known` whether it comes from earlier rounds, `heavy` how much farther than it says rare values lie,
+    `smallest_ratio` the least that could have been named.
     """
 
     reference: Floats
@@ -39,6 +39,7 @@ class Compared:
     smallest_ratio: float
     limit: Limit
     known: bool
+    heavy: float = 1.0
 
     def exceeds(self, *, ratio: float, z: float, floor_s: float, slack: Floats) -> Flags:
         """Who reaches all three thresholds, clock errors `slack` (seconds) granted; what is not known is not."""
@@ -60,8 +61,11 @@ class Row:
     least_z: float
 
 
-def with_peers(row: Row, past: Floats, policy: Policy) -> Compared:
-    """Each worker against the lower median of the others; `past` are the costs of earlier windows."""
+def with_peers(row: Row, past: Floats, healthy: Floats, policy: Policy) -> Compared:
+    """Each worker against the lower median of the others.
+
+    `past` are the costs of earlier windows, `healthy` the same without those of workers that were named.
+    """
     present = np.flatnonzero(np.isfinite(row.cost))
     nothing = np.full(len(row.cost), math.nan)
     if len(present) < 2:
@@ -75,13 +79,15 @@ def with_peers(row: Row, past: Floats, policy: Policy) -> Compared:
     rounds = int((np.isfinite(past).sum(axis=1) >= 2).sum())
     sigma = noise.pooled(past) if rounds >= policy.known_rounds else math.nan
     known = math.isfinite(sigma)
+    heavy = noise.heaviness(healthy) if known else 1.0
     z = _known_z(ratio, sigma, len(present) - 1, policy) if known else _early_z(row, ratio, present, policy)
     if not known and len(present) >= policy.early_cohort:
         sigma = noise.among(row.cost[present])
-    smallest, limit = _smallest_of_peers(row, reference, sigma, len(present) - 1, policy)
+    least = replace(row, least_z=row.least_z * heavy**policy.heavy_power)
+    smallest, limit = _smallest_of_peers(least, reference, sigma, len(present) - 1, policy, known=known)
     return Compared(
         reference=reference, ratio=ratio, excess=row.seconds - reference, z=z, sigma=sigma, known=known,
-        smallest_ratio=smallest, limit=limit,
+        smallest_ratio=smallest, limit=limit, heavy=heavy,
     )  # fmt: skip
 
 
@@ -118,18 +124,23 @@ def _early_z(row: Row, ratio: Floats, present: Ints, policy: Policy) -> Floats:
     if len(present) < policy.early_cohort:
         return np.where(ratio >= policy.early_ratio, math.inf, -math.inf)
     z = np.full(len(ratio), math.nan)
-    for column in np.flatnonzero(ratio >= policy.ratio).tolist():
+    for column in np.flatnonzero(ratio >= policy.early_many_ratio).tolist():
         sigma = noise.among(row.cost[present[present != column]])
         z[column] = _known_z(ratio[column : column + 1], sigma, len(present) - 1, policy)[0]
     return z
 
 
-def _smallest_of_peers(row: Row, reference: Floats, sigma: float, peers: int, policy: Policy) -> tuple[float, Limit]:
+def _smallest_of_peers(
+    row: Row, reference: Floats, sigma: float, peers: int, policy: Policy, *, known: bool
+) -> tuple[float, Limit]:
     if not math.isfinite(sigma):
         found = _greatest(policy, noise_ratio=policy.early_ratio, floor_s=row.floor_s, usual=reference)
         return found if found[1] == Limit.LENGTH else (found[0], Limit.UNKNOWN)
     spread = float(noise.spread(np.array(sigma), np.array(float(peers)), policy))
     reach = _reach(row.least_z * spread + noise.bias(peers) * sigma)
+    if not known and reach < policy.early_many_ratio:
+        found = _greatest(policy, noise_ratio=policy.early_many_ratio, floor_s=row.floor_s, usual=reference)
+        return found if found[1] == Limit.LENGTH else (found[0], Limit.UNKNOWN)
     return _greatest(policy, noise_ratio=reach, floor_s=row.floor_s, usual=reference)
 
 

@@ -44,7 +44,7 @@ def build(cohort: Cohort, tests: int, frozen: Mapping[int, float], policy: Polic
     in seconds, by lane.
     """
     cost = without_skipped(cohort.cost, policy)
-    calm = cost.copy()
+    calm, healthy = cost.copy(), cost.copy()
     held = np.array([frozen.get(worker.lane, math.nan) for worker in cohort.workers])
     least_z = noise.least_z(tests, policy)
     rows = []
@@ -53,8 +53,9 @@ def build(cohort: Cohort, tests: int, frozen: Mapping[int, float], policy: Polic
             seconds=cohort.seconds[at], cost=cost[at], floor_s=_floor(cohort.round_s[at], policy), least_z=least_z
         )
         before = slice(max(0, at - policy.noise_rounds), at)
-        rows.append(_compare(row, cost[before], calm[before], held, cohort.slack[at], policy))
+        rows.append(_compare(row, _Past(cost[before], calm[before], healthy[before], held), cohort.slack[at], policy))
         calm[at, rows[-1].grown] = math.nan
+        healthy[at, rows[-1].slow] = math.nan
     return Context(
         cohort=cohort,
         policy=policy,
@@ -95,12 +96,23 @@ class _Compared:
     most: bool
 
 
-def _compare(row: Row, past: Floats, calm: Floats, held: Floats, slack: Floats, policy: Policy) -> _Compared:
-    peers = with_peers(row, past, policy)
-    itself = with_itself(row, calm, held, policy)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Past:
+    """Costs of earlier windows: all, without those that had grown, without those that were named; frozen baselines."""
+
+    every: Floats
+    calm: Floats
+    healthy: Floats
+    held: Floats
+
+
+def _compare(row: Row, past: _Past, slack: Floats, policy: Policy) -> _Compared:
+    peers = with_peers(row, past.every, past.healthy, policy)
+    itself = with_itself(row, past.calm, past.held, policy)
     grown = itself.exceeds(ratio=policy.ratio, z=row.least_z, floor_s=row.floor_s, slack=slack)
-    slow = peers.exceeds(ratio=policy.ratio, z=row.least_z, floor_s=row.floor_s, slack=slack)
-    slower = peers.exceeds(ratio=policy.lasting_ratio, z=policy.lasting_z, floor_s=row.floor_s, slack=slack)
+    least_z, lasting_z = row.least_z * peers.heavy**policy.heavy_power, policy.lasting_z * peers.heavy
+    slow = peers.exceeds(ratio=policy.ratio, z=least_z, floor_s=row.floor_s, slack=slack)
+    slower = peers.exceeds(ratio=policy.lasting_ratio, z=lasting_z, floor_s=row.floor_s, slack=slack)
     present = int(np.isfinite(row.cost).sum())
     if present <= policy.small_cohort:
         risen = itself.exceeds(ratio=policy.lasting_ratio, z=policy.lasting_z, floor_s=row.floor_s, slack=slack)

@@ -116,6 +116,7 @@ def _cohort(part: Part) -> dict[str, Any]:
         "workers": int(np.isfinite(context.cohort.seconds[at]).sum()),
         "most_slow": bool(context.most[at]),
         "sigma": _figure(row.sigma),
+        "heavy_tails": _figure(row.heavy),
         "smallest_ratio": _figure(row.smallest_ratio),
         "slow": [_worker(part, column) for column in part.columns],
     }

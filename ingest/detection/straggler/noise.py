@@ -15,6 +15,9 @@ _NORMAL = 1.4826
 _FULLY, _COUNTED = 2.0, 0.9205
 # Few values may all be small: by this over the root of their number a sigma is taken larger.
 _FEW = 0.5
+# Two quantiles of the size of a normal value, by the share below each, for few values and for many.
+_TAIL_FEW, _TAIL_MANY, _TAIL_FROM = (0.99, 2.576), (0.995, 2.807), (0.90, 1.645)
+_LEAST_VALUES, _MANY_VALUES = 100, 600
 # Variance of a median of m values, in units of that of one value over m (pi / 2).
 _MEDIAN_VARIANCE = 1.57
 # By how many sigma a lower median of so many peers lies below the median.
@@ -47,6 +50,22 @@ def pooled(rows: Floats) -> float:
     steps = np.abs(np.diff(offsets, axis=0)).ravel()
     few = 1 + _FEW / math.sqrt((len(rows) - 1) * (workers - 1))
     return few * _deviation(steps[np.isfinite(steps)]) / math.sqrt(2) * math.sqrt(workers / (workers - 1))
+
+
+def heaviness(rows: Floats) -> float:
+    """How much farther than sigma says rare values lie, at least 1; from differences between following rows.
+
+    A normal's far quantiles are 1.6 to 1.7 times its 90 % quantile; how much larger that is here says what to expect
+    still farther out. 1 where too few values tell.
+    """
+    rows = rows[np.isfinite(rows).sum(axis=1) >= 2]
+    steps = np.abs(np.diff(np.log(rows) - np.log(column_medians(rows.T)).reshape(-1, 1), axis=0))
+    steps = steps[np.isfinite(steps)]
+    if len(steps) < _LEAST_VALUES:
+        return 1.0
+    share, normal = _TAIL_MANY if len(steps) >= _MANY_VALUES else _TAIL_FEW
+    usual, far = np.quantile(steps, (_TAIL_FROM[0], share)).tolist()
+    return float(max(1.0, far / usual / (normal / _TAIL_FROM[1]))) if usual > 0 else 1.0
 
 
 def _deviation(sizes: Floats) -> float:
