@@ -74,15 +74,20 @@ def test_a_main_thread_in_a_long_call_tells_where_it_is(site: Site, collector: C
     assert collector.worker().whole()
 
 
-def test_a_main_thread_that_waits_tells_of_all_threads_by_name(site: Site, collector: Collector) -> None:
+@pytest.mark.parametrize("waits", ["time.sleep(600)", "threading.Event().wait()"], ids=["sleeps", "waits for a lock"])
+def test_a_main_thread_that_waits_tells_of_all_threads_and_waits_on(
+    site: Site, collector: Collector, waits: str
+) -> None:
     site.shipper()
-    site.python(WAITING)
-    said = answer_of(collector, opened(collector)["start"])
-    main, loader = said["threads"]
-    assert "only_main" not in said
-    assert [main["name"], loader["name"]] == ["main", "loader"]
-    assert main["frames"] == [["<string>", 6, "<module>"]]
-    assert loader["frames"][0][2] == "load"
+    process = site.python(WAITING.replace('encode"): time.sleep(600)', f'encode"): {waits}'))
+    for _ in range(2):
+        said = answer_of(collector, opened(collector)["start"])
+        main, loader = said["threads"]
+        assert "only_main" not in said
+        assert [main["name"], loader["name"]] == ["main", "loader"]
+        assert main["frames"][-1] == ["<string>", 6, "<module>"]
+        assert loader["frames"][0][2] == "load"
+    assert process.poll() is None
 
 
 def test_a_phase_that_has_ended_is_not_told_by_what_came_after(site: Site, collector: Collector) -> None:

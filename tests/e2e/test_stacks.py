@@ -84,6 +84,11 @@ def test_the_keyboard_alone_takes_the_stacks_of_a_training_in_a_long_call(
         main.locator("summary").focus()
         page.keyboard.press("Enter")
         expect(main).not_to_have_attribute("open", "")
+        page.locator("[data-part=grid]").focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".inspector .phase h3")).to_contain_text("stacks · trainer-0")
+        expect(page.locator(".inspector .phase")).to_contain_text("its thread stacks were taken: main · encode_all")
+        expect(main.locator("summary")).to_have_text("main · encode_all (<string>:7)")
     assert process.poll() is None
 
 

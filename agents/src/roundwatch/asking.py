@@ -38,7 +38,7 @@ class Asked:
         self._at_ns = self._came_ns = time.monotonic_ns()
         self._fd, self._size = -1, 0
         self._main = MainThread(self._folder)
-        self._dumped = False  # whether the dumper was called
+        self._dumper, self._waker = stacks.signals(offer)  # 0 once they were sent
         self._failed = ""
         self._found: list[Thread] = []
         if start is not None and begun is None:
@@ -86,13 +86,14 @@ class Asked:
         except OSError as error:
             raise CannotTellError(f"it cannot be reached: {error.strerror or error}") from error
 
-    def _signal(self, number: int) -> None:
-        """Sends one of its two signals, as long as it is what it was."""
+    def _signal(self, number: int) -> int:
+        """Sends one of its signals, as long as it is what it was. Returns 0."""
         self._file()
         if not stacks.caught(self._folder, number):
             raise CannotTellError("it has taken back what answers")
         if self._process is not None:
             signal.pidfd_send_signal(self._process, number)
+        return 0
 
     def _file(self) -> Path:
         """Where it writes to. Its number may mean another file by now, into which the process would write."""
@@ -106,19 +107,27 @@ class Asked:
         now, size = time.monotonic_ns(), os.fstat(self._fd).st_size
         if size != self._size:
             self._size, self._came_ns = size, now
-        if not size and not self._dumped and self._main.stuck():
-            self._dumped = True
-            self._signal(self._offer[2])
+        if not size and self._dumper and self._main.stuck():
+            self._dumper = self._signal(self._dumper)
         text = os.pread(self._fd, MOST_BYTES, 0).decode(errors="replace") if size else ""
         self._found = stack_text.by_python(text)
         late = now - self._at_ns >= PATIENCE_NS
         if not self._found and (late or now - self._came_ns >= RESTS_NS):
-            self._found = stack_text.by_dumper(text)
-            if self._found:
-                self._beside["only_main"] = True
+            self._found = self._main_alone(text, late=late)
         if late and not self._found:
             standing = self._main.standing()
             raise CannotTellError(f"no answer within 1 s{standing and f': {standing}'}")
+
+    def _main_alone(self, text: str, *, late: bool) -> list[Thread]:
+        """The main thread by the dumper; nothing yet where Python can be had to tell of all threads."""
+        found = stack_text.by_dumper(text)
+        if found and self._waker and not late and stack_text.waits_for_a_lock(found[0]):
+            self._waker = self._signal(self._waker)
+            self._came_ns = time.monotonic_ns() + RESTS_NS
+            return []
+        if found:
+            self._beside["only_main"] = True
+        return found
 
 
 def _reason(number: int) -> str:

@@ -14,6 +14,7 @@ THREAD = re.compile(r"(?:Thread|Stack)(?: \[(.*)\])? \(most recent call first\):
 FRAME = re.compile(r'  File (?:"(.*)"|\?\?\?), line (\d+|\?\?\?) in (.*)')
 PACKAGES = re.compile(r".*/(?:site|dist)-packages/")
 STANDARD = re.compile(r".*/lib/python3\.\d+[a-z]?/")
+LOCKS = "threading.py"  # of the standard library, where no other call takes long
 MAIN, UNNAMED = "main", "(unnamed)"
 Frame = tuple[str, int, str]  # file, line (0: not known), function
 
@@ -34,6 +35,11 @@ def by_python(text: str) -> list[Thread]:
 def by_dumper(text: str) -> list[Thread]:
     """The main thread alone, as CPython's dumper tells of it."""
     return _threads(text.partition(stacks.BEGIN)[0])[:1] if text.endswith("\n") else []
+
+
+def waits_for_a_lock(thread: Thread) -> bool:
+    """Whether a thread is in Python's own wait for one, which goes on by itself after any signal."""
+    return bool(thread.frames) and thread.frames[0][0] == LOCKS
 
 
 def _threads(text: str) -> list[Thread]:

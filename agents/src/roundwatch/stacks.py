@@ -1,8 +1,9 @@
-"""How a training's process gives its thread stacks when it is asked: two signals, and a file in memory.
+"""How a training's process gives its thread stacks when it is asked: three signals, and a file in memory.
 
 SIGURG has Python itself tell of all threads, as soon as the main thread comes to it. Where it does not, since it is in
-a long call, another signal has CPython's own dumper (faulthandler) tell of the main thread, whose frames stand still
-then. Only then: read while Python runs, frames that come and go end the process, other threads' most of all. Nothing
+a long call, the dumper's signal has CPython's faulthandler tell of the main thread, whose frames stand still then. Only
+then: read while Python runs, frames that come and go end the process, other threads' most of all. And where that tells
+that it waits for a lock of Python's, the third wakes it there, so that Python tells of all threads after all. Nothing
 runs until a signal comes. SIGURG does nothing where nobody handles it: it cannot end a process by mistake.
 """
 
@@ -30,7 +31,8 @@ NAME = "roundwatch-stacks"
 OFF = ("0", "off", "no", "false")
 BEGIN, END = "Told by Python:\n", "End of stacks\n"
 MOST = 100  # threads, and frames of each; as many as CPython's own dumper tells
-Offer = tuple[int, int, int]  # as the ring's header has it: SIGURG, the file's descriptor, the dumper's signal
+Offer = tuple[int, int, int]  # as the ring's header has it: SIGURG, the file's descriptor, the other `signals`
+SHIFT = 8
 
 
 class _Given:
@@ -55,15 +57,21 @@ def offer() -> Offer:
 
         fd = os.memfd_create(NAME, os.MFD_CLOEXEC)
         fcntl.fcntl(fd, fcntl.F_SETFL, os.O_APPEND)  # whoever reads it empties it
-        spare = _given.offer[2] or next(number for number in _spares() if not caught(Path("/proc/self"), number))
+        dumper, waker = signals(_given.offer) if _given.pid else _spares()
         # Not chained: what would be called next is what this signal does by itself, which is to end the process.
-        faulthandler.register(spare, file=fd, all_threads=False, chain=False)
+        faulthandler.register(dumper, file=fd, all_threads=False, chain=False)
+        signal.signal(waker, _wake)
         signal.signal(SIGNAL, _tell)
         signal.siginterrupt(SIGNAL, False)  # or calls of libraries would end early that do not expect it
-    except (ImportError, AttributeError, OSError, RuntimeError, StopIteration):
+    except (ImportError, AttributeError, OSError, RuntimeError, ValueError):
         return (-IMPOSSIBLE, 0, 0)
-    _given.pid, _given.offer = os.getpid(), (SIGNAL, fd, spare)
+    _given.pid, _given.offer = os.getpid(), (SIGNAL, fd, dumper | waker << SHIFT)
     return _given.offer
+
+
+def signals(offer: Offer) -> tuple[int, int]:
+    """The dumper's signal, and the one that wakes the main thread from a wait for a lock."""
+    return offer[2] & (1 << SHIFT) - 1, offer[2] >> SHIFT
 
 
 def why_not() -> int:
@@ -88,9 +96,15 @@ def caught(process: Path, number: int, field: str = "SigCgt") -> bool:
         return False
 
 
-def _spares() -> range:
-    """Real-time signals, from those that are used least."""
-    return range(signal.SIGRTMAX - 1, signal.SIGRTMIN, -1)
+def _spares() -> tuple[int, int]:
+    """Two real-time signals that nothing handles, of those that are used least. Raises ValueError for want of them."""
+    numbers = range(signal.SIGRTMAX - 1, signal.SIGRTMIN, -1)
+    dumper, waker = [number for number in numbers if not caught(Path("/proc/self"), number)][:2]
+    return dumper, waker
+
+
+def _wake(_: int, __: FrameType | None) -> None:
+    """Nothing: that it came is enough, for Python looks after its signals before it waits on."""
 
 
 def _tell(_: int, frame: FrameType | None) -> None:

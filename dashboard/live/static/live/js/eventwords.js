@@ -1,4 +1,4 @@
-// What an event says in words: objects that stay though they should be gone, and full garbage collections.
+// What an event says in words: objects that stay though they should be gone, full garbage collections, thread stacks.
 
 import { bytes, duration, isolated, plural } from "./format.js";
 
@@ -30,7 +30,26 @@ function collection({ seconds, collected, memory_before_bytes: before, memory_af
   return { lines, rest };
 }
 
-const WORDED = { retained, gc: collection };
+/** Where a thread is, in one line: "main · encode (job/train.py:16)". */
+export function whereText({ name, frames }) {
+  if (!frames.length) return `${told(name)} · no Python code`;
+  const [file, line, call] = frames[0];
+  return `${told(name)} · ${told(call)} (${told(file)}:${line || "?"})`;
+}
+
+function stacks({ threads, left_out: left, only_main: only, failed, start, ...rest }) {
+  const sound = Array.isArray(threads) ? threads.filter((one) => Array.isArray(one?.frames) && one.frames.every(Array.isArray)) : [];
+  const others = sound.length - 1 + (left > 0 ? left : 0);
+  const lines = [
+    failed && !sound.length && `its thread stacks could not be taken: ${told(failed)}`,
+    sound.length > 0 && `its thread stacks were taken: ${whereText(sound[0])}`,
+    others > 0 && `and ${plural(others, "other thread")}`,
+    only && "its other threads could not be asked",
+  ];
+  return { lines, rest };
+}
+
+const WORDED = { retained, gc: collection, stacks };
 
 /** What an event says: `lines` of text, and the `rest` of its attributes. `words`: what rounds are called. */
 export function wordedEvent({ name, attrs }, words) {

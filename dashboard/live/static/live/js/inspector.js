@@ -7,6 +7,7 @@ import { duration, isolated, plural, share } from "./format.js";
 import { KINDS } from "./frames.js";
 import { kindSeconds } from "./kinds.js";
 import { readingRows } from "./readings.js";
+import { subjectOf } from "./stacks.js";
 import { wordsOf } from "./words.js";
 
 /** Parts of a round as [{name, kind, seconds, share}]: kinds by size, then what no phase explains; they sum to the wall time. */
@@ -127,7 +128,7 @@ export class Inspector {
   /** `facts` is the selected phase or null, `area` the statistics of a selected area or null, `round` may be null. */
   draw({ store, facts, area, round, now }) {
     this.#ask(facts);
-    const stacks = this.stacks.draw(facts?.event ? null : facts);
+    const stacks = this.stacks.draw(subjectOf(facts, this.more));
     const ago = endedAgo(store, facts, now);
     this.age.hidden = !ago;
     say(this.age, ago);

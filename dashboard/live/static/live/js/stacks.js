@@ -2,6 +2,7 @@
 
 import { AGAIN_MS } from "./detail.js";
 import { el, fill } from "./dom.js";
+import { whereText } from "./eventwords.js";
 import { age, clockTime, duration, isolated, plural } from "./format.js";
 
 const DWELL_MS = 150;
@@ -9,11 +10,11 @@ const LOOK_MS = 400;
 const PATIENCE_MS = 10_000;
 const TAKE = "Take thread stacks";
 
-/** Where a thread is, in one line: "main · encode (job/train.py:16)". */
-export function whereText({ name, frames }) {
-  if (!frames.length) return `${isolated(name)} · no Python code`;
-  const [file, line, call] = frames[0];
-  return `${isolated(name)} · ${isolated(call)} (${isolated(file)}:${line || "?"})`;
+/** The phase whose stacks stand in the panel: the selected one, or that of an event "stacks"; `more` is its answer. */
+export function subjectOf(facts, more) {
+  if (!facts?.event) return facts;
+  const start = facts.name === "stacks" ? more?.attrs?.start : null;
+  return Number.isSafeInteger(start) ? { attempt: facts.attempt, id: start, open: false } : null;
 }
 
 /** What is said where nothing came within 10 s; `heard` is how long ago (s) its host was. */
