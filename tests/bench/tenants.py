@@ -1,7 +1,7 @@
 """How long a well-behaved team waits for its answers: alone, beside a flood of honest data, and of hostile bodies.
 
-Run as `python -m tests.bench tenants`. The team's two shippers send a request of 200 ended phases twenty times a second
-between them, whatever the answers take: a wait counts from when the request was due, so one that queues behind another
+Run as `python -m tests.bench tenants [--rate N]`. The team's two shippers send a request of 200 ended phases N times a
+second between them, twenty unless told otherwise, whatever the answers take: a wait counts from when the request was due, so one that queues behind another
 is not passed over. Beside it a second team, in a process of its own, sends over sixteen connections: ten times as
 much, in requests of the same size; or as fast as it is answered, without heed of Retry-After, full requests of 2,000
 phases, or bodies made to cost as much as they can. In one more setting the ten times as much go to another product on
@@ -9,6 +9,7 @@ this machine, with servers of its own: what the team waits then is the machine's
 turns. /healthz is asked ten times a second meanwhile.
 """
 
+import argparse
 import contextlib
 import http.client
 import itertools
@@ -30,7 +31,7 @@ from tests.bench.stage import Stage, stage
 from tests.bench.table import Row, conditions, percentile, show
 from tests.ingest.api.hostile import hostile_bodies
 
-RATE, SENDERS, RECORDS = 20, 2, 200
+SENDERS, RECORDS = 2, 200
 FLOOD_CONNECTIONS, FLOOD_RECORDS, FLOOD_REQUESTS = 16, 2_000, 70
 TENFOLD = 10
 TURN_S, TURNS = 10, 3
@@ -79,6 +80,14 @@ def flood(place: Stage, load: Load, stop: Event, answers: Any) -> None:
     answers.put(sum(found, Counter()))
 
 
+@dataclass(frozen=True)
+class Team:
+    """Who behaves: its shippers, and how many requests a second they send together."""
+
+    senders: Sequence[Sender]
+    rate: float
+
+
 @dataclass
 class Waits:
     """What the team saw in one setting, in seconds, and what its neighbour was answered."""
@@ -105,17 +114,17 @@ def rows(name: str, waits: Waits, alone: Waits) -> Iterator[Row]:
         yield Row(name=f"answers {status or 'cut off'} to the neighbour, {name}", ours=count)
 
 
-def behave(place: Stage, sender: Sender, waits: Waits, until: float) -> None:
+def behave(place: Stage, sender: Sender, apart_s: float, waits: Waits, until: float) -> None:
     """Send at an even pace until then, counting each wait from when its request was due."""
     connection = http.client.HTTPConnection(urlsplit(place.url).netloc)
-    bodies = iter(sender.bodies(RECORDS, int(RATE / SENDERS * TURN_S * 1.2)))
+    bodies = iter(sender.bodies(RECORDS, int(TURN_S / apart_s * 1.2)))
     due = time.monotonic()
     while due < until:
         time.sleep(max(due - time.monotonic(), 0))
         if post(connection, place.token, next(bodies)) != 200:
             waits.refused += 1
         waits.posts.append(time.monotonic() - due)
-        due += SENDERS / RATE
+        due += apart_s
     connection.close()
 
 
@@ -127,11 +136,12 @@ def look(place: Stage, waits: Waits, until: float) -> None:
         time.sleep(0.1)
 
 
-def take_turn(place: Stage, senders: Sequence[Sender], waits: Waits) -> None:
+def take_turn(place: Stage, team: Team, waits: Waits) -> None:
     """The team's `TURN_S` seconds."""
     began, before = time.monotonic(), cpu_seconds(place.parts)
     until = began + TURN_S
-    threads = [threading.Thread(target=behave, args=(place, sender, waits, until)) for sender in senders]
+    apart_s = len(team.senders) / team.rate
+    threads = [threading.Thread(target=behave, args=(place, each, apart_s, waits, until)) for each in team.senders]
     threads.append(threading.Thread(target=look, args=(place, waits, until)))
     for thread in threads:
         thread.start()
@@ -164,7 +174,7 @@ def elsewhere() -> Iterator[Stage]:
         process.kill()
 
 
-def beside(place: Stage, senders: Sequence[Sender], waits: Waits, theirs: Stage, load: Load) -> None:
+def beside(place: Stage, team: Team, waits: Waits, theirs: Stage, load: Load) -> None:
     """A turn beside a neighbour who sends to a stage, by its token, from before the turn until after it."""
     spawn = multiprocessing.get_context("spawn")
     stop, answers = spawn.Event(), spawn.Queue()
@@ -172,7 +182,7 @@ def beside(place: Stage, senders: Sequence[Sender], waits: Waits, theirs: Stage,
     neighbour.start()
     try:
         time.sleep(2)
-        take_turn(place, senders, waits)
+        take_turn(place, team, waits)
         stop.set()
         waits.neighbour += answers.get(timeout=60)
     finally:
@@ -195,24 +205,27 @@ def second_team() -> str:
 
 def main() -> None:
     """Take turns and print quantiles."""
-    senders = [Sender("behaved", number, 1) for number in range(SENDERS)]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rate", type=float, default=20, help="requests a second of the team that behaves")
+    rate = parser.parse_args().rate
+    team = Team([Sender("behaved", number, 1) for number in range(SENDERS)], rate)
     fillers = [Sender("flood", number, 8) for number in range(FLOOD_CONNECTIONS)]
     costly = list(hostile_bodies().values())
     hostile = Load([costly[number:] + costly[:number] for number in range(FLOOD_CONNECTIONS)])
-    apart_s = FLOOD_CONNECTIONS / (RATE * TENFOLD)
+    apart_s = FLOOD_CONNECTIONS / (rate * TENFOLD)
     alone, tenfold, machine, honest, attacked = (Waits() for _ in range(5))
-    conditions("tenants", f"{RATE} requests a second, {TURNS} turns of {TURN_S} s each")
+    conditions("tenants", f"{rate:g} requests a second, {TURNS} turns of {TURN_S} s each")
     with stage() as place, elsewhere() as other:
         theirs = replace(place, token=second_team())
-        take_turn(place, senders, Waits())  # fills caches
+        take_turn(place, team, Waits())  # fills caches
         for _ in range(TURNS):
-            take_turn(place, senders, alone)
+            take_turn(place, team, alone)
             paced = Load([filler.bodies(RECORDS, int((TURN_S + 5) / apart_s)) for filler in fillers], apart_s)
-            beside(place, senders, tenfold, theirs, paced)
-            beside(place, senders, machine, other, paced)
+            beside(place, team, tenfold, theirs, paced)
+            beside(place, team, machine, other, paced)
             filling = [filler.bodies(FLOOD_RECORDS, FLOOD_REQUESTS) for filler in fillers]
-            beside(place, senders, honest, theirs, Load(filling))
-            beside(place, senders, attacked, theirs, hostile)
+            beside(place, team, honest, theirs, Load(filling))
+            beside(place, team, attacked, theirs, hostile)
     show([*rows("alone", alone, alone), *rows("beside ten times as much", tenfold, alone)])
     show(rows("while those go to another product on this machine", machine, alone))
     show([*rows("beside an honest flood", honest, alone), *rows("beside hostile bodies", attacked, alone)])
