@@ -7,13 +7,13 @@ from uuid import UUID
 from celery import shared_task
 from django.db import transaction
 
-from ingest.detection import round_analysis, straggler, summary, work_on_path
+from ingest.detection import imbalance, round_analysis, straggler, summary, training_health, work_on_path
 from ingest.detection.facts import History
 from ingest.detection.verdicts import Verdict
 from ingest.detection.windows import FILLS_S
 from ingest.feed import messages
 from ingest.feed.publisher import publish, publish_findings
-from ingest.queries import artifacts, judging, judging_windows, rounds
+from ingest.queries import artifacts, judging, judging_windows, logged, rounds
 from ingest.store import analyses, deletion, findings, summaries
 from ingest.store.findings import Changed
 from ingest.store.locks import Lock, hold
@@ -86,10 +86,11 @@ def _judge_windows(judged: judging.Closed, index: int) -> Changed:
             summaries.save_sights(one.reach.versions(window), judgement.sights)
             changed += findings.put_once(run, straggler.KIND, window[0], judgement.once)
         if one.lasting:
-            changed += findings.put_lasting(run, straggler.KIND, _known_from(history), judgement.lasting)
-            changed += findings.put_lasting(
-                run, work_on_path.KIND, _known_from(history), _work_on_path(run.pk, history)
-            )
+            since = _known_from(history)
+            changed += findings.put_lasting(run, straggler.KIND, since, judgement.lasting)
+            changed += findings.put_lasting(run, work_on_path.KIND, since, _work_on_path(run.pk, history))
+            changed += findings.put_lasting(run, imbalance.KIND, since, imbalance.judge(history))
+            changed += findings.put_lasting(run, training_health.KIND, since, _training_health(run.pk))
             summaries.save_lasting(one.reach.versions())
     return changed
 
@@ -99,6 +100,15 @@ def _work_on_path(run_id: UUID, history: History) -> Sequence[Verdict]:
         return ()
     first, last = _known_from(history), history.windows[-1].rounds[-1]
     return work_on_path.judge(history, artifacts.loaded_later(run_id, first, last))
+
+
+def _training_health(run_id: UUID) -> Sequence[Verdict]:
+    metrics = training_health.DEFAULT.losses | training_health.DEFAULT.norms
+    series = logged.newest(run_id, metrics)
+    if not series:
+        return ()
+    verdict, _ = training_health.judge(series, disturbed=logged.disturbances(run_id, training_health.KIND))
+    return () if verdict is None else (verdict,)
 
 
 def _known_from(history: History) -> int:

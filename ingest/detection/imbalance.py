@@ -45,6 +45,10 @@ class _Pair:
 
 def judge(history: History, policy: Policy = DEFAULT) -> tuple[Verdict, ...]:
     """One fact for each phase: its slowest cohort beside its fastest."""
+    if len({(one.role, one.group, one.site, one.device) for one in history.workers}) <= len(
+        {one.role for one in history.workers}
+    ):
+        return ()
     phases: dict[tuple[str, int, str], list[Cohort]] = {}
     for cohort in cohorts(history):
         phases.setdefault((cohort.phase, cohort.kind, cohort.workers[0].role), []).append(cohort)

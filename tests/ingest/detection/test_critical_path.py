@@ -145,6 +145,8 @@ def test_phases_of_one_thread_that_overlap_by_what_clocks_explain_follow_each_ot
     assert overlapping(0.0041) == beside
     assert overlapping(0.004, thread=1) == beside
     assert overlapping(0.001, error_ns=-1)[1] == ("rank-0", "encode", 3.001)
+    two = told(Did("rank-0", 0, "train", 0, 5.001), Did("rank-0", 0, "upload", 5, 10, thread=1))
+    assert path_of(two) == [("rank-0", "before upload", 5.0), ("rank-0", "upload", 5.0)]
 
 
 def test_in_a_pipeline_the_path_crosses_rounds() -> None:

@@ -106,6 +106,49 @@ def test_work_on_the_path_is_told_once_and_goes_on_until_the_run_ends(cast: Cast
     ]
 
 
+def test_a_heavier_pipeline_stage_is_told_as_one_fact(cast: Cast) -> None:
+    heavier = scenarios.exchange(
+        "stages", scenarios.crew(4), rounds=6, encode=2.0,
+        train=lambda worker, _index: 30.0 if worker in ("rank-2", "rank-3") else 20.0,
+    )  # fmt: skip
+    story = Story(cast.team, heavier)
+    story.tell()
+    story.run.workers.filter(name__in=["rank-2", "rank-3"]).update(group="stage-1")
+    judge(story, *range(6))
+
+    (fact,) = Finding.objects.filter(run=story.run, kind="imbalance")
+    assert (fact.phase, fact.severity, fact.workers) == ("train", "info", ["rank-2", "rank-3"])
+    assert not Finding.objects.filter(run=story.run, kind="straggler").exists()
+
+
+def test_an_exploding_gradient_is_found_and_over_when_it_is(cast: Cast) -> None:
+    story = Story(cast.team, scenarios.healthy(2, 4))
+    recorder = story.recorders["rank-0"]
+
+    def log(*values: float) -> None:
+        for value in values:
+            recorder.sample("grad_norm", value, recorder.last_ns + 1)
+        store(cast.team, [recorder.batch()])
+
+    story.tell(0, 1)
+    log(*[1.0] * 12)
+    judge(story, 0, 1)
+    assert not Finding.objects.filter(kind="training_unhealthy").exists()
+    story.tell(2)
+    log(20.0)
+    judge(story, 2)
+    found = Finding.objects.get(run=story.run, kind="training_unhealthy")
+    assert (found.state, found.severity, found.workers) == ("open", "warning", ["rank-0"])
+    assert found.observed == "grad_norm is 20, 20 times its usual 1 on rank-0."
+    assert found.hypothesis == "The infrastructure looks normal."
+
+    story.tell(3)
+    log(1.1)
+    judge(story, 3)
+    found.refresh_from_db()
+    assert found.state == "resolved"
+
+
 def test_what_was_saved_and_never_loaded_says_so_until_it_is_loaded(cast: Cast) -> None:
     scenario = scenarios.exchange(
         "with a fallback", scenarios.crew(2), rounds=3, train=20.0, encode=1.0, aggregate=5.0, apply=1.0
@@ -252,7 +295,7 @@ def test_an_incident_of_a_run_that_has_ended_is_over(cast: Cast) -> None:
 def test_short_rounds_are_judged_together_when_their_window_is_whole(cast: Cast) -> None:
     scenario = scenarios.exchange(
         "rounds of three seconds", scenarios.crew(8), rounds=15, aggregate=0.0, apply=0.0, upload=0.0, encode=0.5,
-        train=lambda worker, index: 4.5 if worker == "rank-1" and index >= 10 else 2.5,
+        train=lambda worker, index: 5.5 if worker == "rank-1" and index >= 10 else 2.5,
     )  # fmt: skip
     story = Story(cast.team, scenario)
     story.tell(*range(13))

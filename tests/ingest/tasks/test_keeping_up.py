@@ -41,7 +41,7 @@ def short_rounds(count: int) -> Scenario:
     """Rounds of three seconds, five of which make a window; rank-1 trains slowly from round 10 to round 14."""
     return scenarios.exchange(
         "rounds of three seconds", scenarios.crew(8), rounds=count, aggregate=0.0, apply=0.0, upload=0.0, encode=0.5,
-        train=lambda worker, index: 4.5 if worker == "rank-1" and 10 <= index < 15 else 2.5,
+        train=lambda worker, index: 5.5 if worker == "rank-1" and 10 <= index < 15 else 2.5,
     )  # fmt: skip
 
 

@@ -1,0 +1,45 @@
+"""What a training logs of itself: the newest values of some metrics, worker by worker."""
+
+from collections.abc import Collection
+from itertools import groupby
+from uuid import UUID
+
+import numpy as np
+from django.db import connection
+
+from ingest.detection.training_health import Series
+from ingest.models import Finding
+from ingest.models.findings import FindingState, Severity
+
+_MOST_SERIES = 64  # a loss is the same on all ranks, or nearly: some tell for all
+_VALUES = 80
+_NEWEST = """
+WITH chosen AS (
+    SELECT c.id, w.name, c.metric FROM ingest_series c
+    JOIN ingest_stream s ON s.id = c.stream_id JOIN ingest_worker w ON w.id = coalesce(c.worker_id, s.worker_id)
+    WHERE s.run_id = %s AND c.metric = ANY(%s) AND c.device = '' AND s.attempt = w.attempt
+    ORDER BY w.index, c.metric LIMIT %s)
+SELECT chosen.id, chosen.name, chosen.metric, read.time_ns, read.value
+FROM chosen CROSS JOIN LATERAL (
+    SELECT time_ns, value, number FROM ingest_sample WHERE series_id = chosen.id ORDER BY time_ns DESC LIMIT %s) AS read
+ORDER BY chosen.id, read.time_ns, read.number
+"""
+
+
+def newest(run_id: UUID, metrics: Collection[str]) -> list[Series]:
+    """The newest values of the metrics in each worker's present attempt, oldest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(_NEWEST, [run_id, sorted(metrics), _MOST_SERIES, _VALUES])
+        found = []
+        for (_, worker, metric), rows in groupby(cursor.fetchall(), lambda row: row[:3]):
+            _, _, _, times, values = zip(*rows, strict=True)
+            time_ns, value = np.array(times, np.int64), np.array(values, np.float64)
+            found.append(Series(worker=worker, metric=metric, time_ns=time_ns, value=value))
+    return found
+
+
+def disturbances(run_id: UUID, but: str) -> list[str]:
+    """What else is open in the run, in a few words each: not of kind `but`, nor what is only worth knowing."""
+    rows = Finding.objects.filter(run_id=run_id, state=FindingState.OPEN).exclude(kind=but)
+    told = rows.exclude(severity=Severity.INFO).order_by("kind", "phase").values_list("kind", "phase")
+    return [f"{kind.replace('_', ' ')} in {phase}" if phase else kind.replace("_", " ") for kind, phase in told[:8]]
