@@ -13,23 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ingest.detection.critical_path.clocks import Clocks, clocks
+from ingest.detection.critical_path.edges import Edges, Known, reached, wants
 from ingest.detection.critical_path.nodes import Meetings, Pieces, meetings, pieces
 from ingest.detection.critical_path.own_order import adjoining, latest
 from ingest.detection.facts import Flags, Ints, Spans, Worker
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Edges:
-    """Node `node` waits for the first `reach` marks of `key` (in the order of nodes); the last of them is `last`."""
-
-    node: Ints
-    key: Ints
-    reach: Ints
-    last: Ints
-
-    def chosen(self, flags: Flags) -> "Edges":
-        """Those for which `flags` is true."""
-        return Edges(self.node[flags], self.key[flags], self.reach[flags], self.last[flags])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -75,9 +62,9 @@ def build(spans: Spans, workers: tuple[Worker, ...], begin_ns: int, end_ns: int)
     lane = spans.lane[span]
     own = adjoining(spans, lane, span, begin, end, key, latest(lane, begin, end, key))
     own_end = np.where(own >= 0, end[own], begin_ns)
-    wanted = _wants(spans, found, span, begin, key, waits, lane, end, time)
+    wanted = wants(Known(spans, time, span, lane, begin, end, key), found, waits)
     certain = time.known[lane[wanted.node]]
-    edges = _reached(wanted.chosen(certain), key)
+    edges = reached(wanted.chosen(certain), key)
     last, node = edges.last, edges.node
     edges = edges.chosen(end[last] - own_end[node] > time.between(lane[node], lane[last]))
     follows, ready, start = own.copy(), own_end.copy(), np.maximum(begin, own_end)
@@ -105,62 +92,3 @@ def _ordered(spans: Spans, work: Pieces, found: Meetings, use: Flags) -> tuple[I
     begin = np.concatenate([work.begin, at])
     key = np.concatenate([np.full(len(work.span), -1), found.mark_key[use]])
     return span[order], begin[order], end[order], key[order]
-
-
-def _wants(
-    spans: Spans,
-    found: Meetings,
-    span: Ints,
-    begin: Ints,
-    key: Ints,
-    waits: Pieces,
-    lane: Ints,
-    end: Ints,
-    time: Clocks,
-) -> Edges:
-    """Which nodes wait for which key; `reach` is the place in the order of nodes up to which marks count."""
-    order = np.argsort(found.want_span, kind="stable")
-    asks, of = found.want_span[order], found.want_key[order]
-    piece = np.flatnonzero(key < 0)
-    node, wanted = _matched(span[piece], piece, asks, of)
-    after = _after(lane, begin, key, spans.lane[waits.span], waits.end)
-    there = after >= 0
-    place, waited = _matched(waits.span[there], np.flatnonzero(there), asks, of)
-    late = waits.end[place] + 2 * np.where(time.known, time.error_ns, 0)[spans.lane[waits.span[place]]]
-    limit = np.minimum(after[place], np.searchsorted(end, late, "right"))
-    return Edges(
-        np.concatenate([node, after[place]]), np.concatenate([wanted, waited]), np.concatenate([node, limit]),
-        np.full(len(node) + len(place), -1),
-    )  # fmt: skip
-
-
-def _matched(span: Ints, rows: Ints, asks: Ints, of: Ints) -> tuple[Ints, Ints]:
-    """Each row with each key that its span asks for; `asks` is sorted."""
-    first, last = np.searchsorted(asks, span, "left"), np.searchsorted(asks, span, "right")
-    count = last - first
-    offset = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-    return np.repeat(rows, count), of[np.repeat(first, count) + offset]
-
-
-def _after(lane: Ints, begin: Ints, key: Ints, wait_lane: Ints, wait_end: Ints) -> Ints:
-    """For each wait the first piece of its lane that begins at its end or later, -1 for none."""
-    piece = np.flatnonzero(key < 0)
-    piece = piece[np.lexsort((begin[piece], lane[piece]))]
-    everything = np.concatenate([begin[piece], wait_end])
-    rank = np.unique(everything, return_inverse=True)[1]
-    width = len(everything) + 1
-    at = np.searchsorted(lane[piece] * width + rank[: len(piece)], wait_lane * width + rank[len(piece) :], "left")
-    found = np.append(piece, -1)[at]
-    return np.where((found >= 0) & (np.append(lane, -1)[found] == wait_lane), found, -1)
-
-
-def _reached(wants: Edges, key: Ints) -> Edges:
-    """The edges that have any mark before their limit, which is what `reach` is until then."""
-    mark = np.flatnonzero(key >= 0)
-    mark = mark[np.lexsort((mark, key[mark]))]
-    width = len(key) + 1
-    sought = np.searchsorted(key[mark] * width + mark, wants.key * width + wants.reach, "left")
-    first = np.searchsorted(key[mark], wants.key, "left")
-    reach = sought - first
-    last = np.append(mark, -1)[sought - 1] if len(mark) else np.full(len(sought), -1)
-    return Edges(wants.node, wants.key, reach, last).chosen(reach > 0)

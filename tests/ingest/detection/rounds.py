@@ -18,7 +18,7 @@ def members(crew: tuple[Who, ...]) -> tuple[Worker, ...]:
     return tuple(
         Worker(
             lane=lane, name=who.name, role=who.role, machine=who.machine, host=who.machine, group=who.group or "",
-            site=who.site or "",
+            site=who.site or "", device=who.device,
         )
         for lane, who in enumerate(crew)
     )  # fmt: skip
@@ -93,7 +93,15 @@ def drawn(draw: st.DrawFn, *, errors: bool = False) -> Graph:
         nbytes=np.full(count, np.nan), names=NAMES,
     )  # fmt: skip
     same = draw(st.booleans())
-    workers = tuple(Worker(lane=lane, name=f"rank-{lane}", machine="one" if same else f"m{lane}") for lane in range(4))
+    workers = tuple(
+        Worker(
+            lane=lane,
+            name=f"rank-{lane}",
+            role="trainer" if lane else "coordinator",
+            machine="one" if same else f"m{lane}",
+        )
+        for lane in range(4)
+    )
     return build(columns, workers, ORIGIN_NS, ORIGIN_NS + draw(st.integers(0, END)) * UNIT_NS)
 
 

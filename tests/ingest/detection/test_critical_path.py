@@ -93,6 +93,31 @@ def test_a_wait_has_no_length_and_leads_to_what_it_waits_for() -> None:
     ]  # fmt: skip
 
 
+def test_whoever_waits_for_the_coordinator_is_let_go_by_what_it_did_last() -> None:
+    # Of the study's dry run: hosts wait for the aggregate, but the coordinator saves a fallback before it lets them go.
+    scenario = told(
+        Did("host-0", 0, "upload", 0, 1), Did("host-0", 0, "wait", 1, 8), Did("host-0", 0, "download", 8, 10),
+        Did("coordinator", 0, "aggregate", 0, 2), Did("coordinator", 0, "save", 2, 7),
+        Did("coordinator", 0, "report", 7, 9), Did("host-1", 0, "encode", 0, 7.5),
+    )  # fmt: skip
+
+    assert path_of(scenario) == [
+        ("host-0", "upload", 1.0), ("coordinator", "aggregate", 1.0), ("coordinator", "save", 5.0),
+        ("host-0", "before download", 1.0), ("host-0", "download", 2.0),
+    ]  # fmt: skip
+
+
+def test_what_the_coordinator_does_beside_an_apply_cuts_nothing() -> None:
+    scenario = told(
+        Did("host-0", 0, "upload", 0, 1), Did("host-0", 0, "apply", 1, 10), Did("coordinator", 0, "aggregate", 0, 2),
+        Did("coordinator", 0, "save", 2, 7),
+    )  # fmt: skip
+
+    assert path_of(scenario) == [
+        ("host-0", "upload", 1.0), ("coordinator", "aggregate", 1.0), ("host-0", "apply", 8.0),
+    ]  # fmt: skip
+
+
 def test_a_wait_that_says_nothing_is_a_gap_and_blames_nobody() -> None:
     path = path_of(
         told(
