@@ -3,7 +3,7 @@
 import numpy as np
 
 from ingest.detection.critical_path.graph import Graph
-from ingest.detection.critical_path.walk import last_piece
+from ingest.detection.critical_path.walk import enders
 from ingest.detection.facts import Ints
 
 _NEVER = 1 << 60  # nanoseconds after the round: an instant that nobody waits for holds nobody up
@@ -14,9 +14,8 @@ def slack(graph: Graph) -> Ints:
 
     What nobody waits for, and what does not end the round, can be later until the round's end.
     """
-    final = last_piece(graph)
-    last_ns = int(graph.end[final]) if final >= 0 else graph.end_ns
-    latest = np.where(graph.key < 0, last_ns, graph.end_ns + _NEVER)
+    last = enders(graph)
+    latest = np.where(last, graph.end[last].max(initial=graph.begin_ns), graph.end_ns + _NEVER)
     edges: dict[int, list[tuple[int, int]]] = {}
     for node, key, reach in zip(*(column.tolist() for column in _columns(graph)), strict=True):
         edges.setdefault(node, []).append((key, reach))

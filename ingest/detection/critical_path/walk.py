@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ingest.detection.critical_path.graph import Graph
+from ingest.detection.facts import Flags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,16 +52,20 @@ def walk(graph: Graph, *, lane: int | None = None) -> tuple[Segment, ...]:
 
 
 def last_piece(graph: Graph, lane: int | None = None) -> int:
-    """The piece that ends last, anywhere or on `lane`, -1 for none: the path leads there.
+    """The piece that ends last, anywhere or on `lane`, -1 for none: the path leads there."""
+    pieces = np.flatnonzero(enders(graph, lane))
+    return int(pieces[-1]) if len(pieces) else -1
 
-    What goes on beyond the round's end did not end it, if anything else ended with it.
+
+def enders(graph: Graph, lane: int | None = None) -> Flags:
+    """The pieces that can have ended the round, of all nodes or of those of `lane`.
+
+    What goes on beyond its end (the next round of somebody who is early, an update that nobody waited for) did not,
+    if anything else ended in it.
     """
-    pieces = np.flatnonzero((graph.key < 0) & ((graph.lane == lane) if lane is not None else True))
-    if not len(pieces):
-        return -1
-    latest = pieces[graph.end[pieces] == graph.end[pieces[-1]]]
-    ended = latest[graph.spans.end_ns[graph.span[latest]] <= graph.end_ns]
-    return int(ended[-1] if len(ended) else latest[-1])
+    pieces = (graph.key < 0) & ((graph.lane == lane) if lane is not None else True)
+    ended = pieces & (graph.spans.end_ns[graph.span] <= graph.end_ns)
+    return ended if ended.any() else pieces
 
 
 def _add(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ingest.detection.critical_path import Graph
+from ingest.detection.critical_path import Graph, enders
 from ingest.detection.facts import Flags, Ints
 from ingest.detection.what_if.context import Context
 
@@ -41,7 +41,7 @@ class Replays:
         begin = np.zeros(len(fixed), np.int64)
         ended: list[Ints] = []
         marks: dict[int, list[Ints]] = {}
-        final = begin
+        final, last = begin, enders(graph).tolist()
         for at, node in enumerate(self._nodes):
             ready = ended[node.before] if node.before >= 0 else begin
             for key, reach in node.waits:
@@ -53,7 +53,7 @@ class Replays:
             if node.key >= 0:
                 earlier = marks.setdefault(node.key, [])
                 earlier.append(np.maximum(end, earlier[-1]) if earlier else end)
-            else:
+            elif last[at]:
                 final = np.maximum(final, end)
         return final + _tail(graph)
 
@@ -87,17 +87,16 @@ def _nodes(graph: Graph) -> list[_Node]:
 
 def _tail(graph: Graph) -> int:
     """What lies between the end of the last piece and the round's, as long as the round where there is no piece."""
-    pieces = graph.end[graph.key < 0]
-    return graph.end_ns - (int(pieces.max()) if len(pieces) else graph.begin_ns)
+    return graph.end_ns - int(graph.end[enders(graph)].max(initial=graph.begin_ns))
 
 
 def _path(graph: Graph, ended: list[int], follows: list[int]) -> Along:
-    pieces = np.flatnonzero(graph.key < 0).tolist()
-    if not pieces:
+    last = np.flatnonzero(enders(graph)).tolist()
+    if not last:
         return Along(graph.end_ns - graph.begin_ns, ())
-    at = last = max(pieces, key=lambda node: (ended[node], node))
+    at = final = max(last, key=lambda node: (ended[node], node))
     path = []
     while at >= 0:
         path.append(at)
         at = follows[at]
-    return Along(ended[last] + _tail(graph), tuple(path))
+    return Along(ended[final] + _tail(graph), tuple(path))

@@ -65,6 +65,18 @@ def test_an_update_that_came_after_the_quorum_was_not_waited_for() -> None:
     assert path == [("rank-1", "upload", 4.0), ("coordinator", "aggregate", 2.0)]
 
 
+def test_who_is_already_in_the_next_round_did_not_end_this_one() -> None:
+    scenario = told(
+        Did("rank-0", 0, "train", 0, 4), Did("rank-0", 1, "train", 4, 12), Did("rank-1", 0, "train", 0, 9.9),
+    )  # fmt: skip
+
+    assert path_of(scenario) == [("rank-1", "train", 9.9), ("rank-1", "before the end", 0.1)]
+    assert path_of(told(Did("rank-0", 0, "train", 4, 12))) == [
+        ("rank-0", "before train", 4.0),
+        ("rank-0", "train", 6.0),
+    ]
+
+
 def test_time_that_no_phase_covers_is_a_gap_before_the_phase_that_follows() -> None:
     path = path_of(
         told(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from ingest.detection.critical_path import Graph, walk
+from ingest.detection.critical_path import Graph, enders, walk
 from ingest.detection.critical_path.slack import slack
 from ingest.detection.facts import Worker
 from ingest.detection.gpu_waiting import attribute
@@ -55,7 +55,7 @@ def test_nothing_on_the_path_has_slack_and_all_else_can_be_later_by_its_own(grap
 
     assert (spare >= 0).all()
     assert all(spare[node] == 0 for node in Replays(found).along(none).path)
-    for node in np.flatnonzero(graph.key < 0).tolist():
+    for node in np.flatnonzero(enders(graph)).tolist():
         later = replace(found, cut_ns=np.where(np.arange(len(spare)) == node, -spare[node], 0))
         assert Replays(later).along(~none).wall_ns == graph.end_ns - graph.begin_ns
         too_late = replace(found, cut_ns=np.where(np.arange(len(spare)) == node, -spare[node] - 1, 0))
