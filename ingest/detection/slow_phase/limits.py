@@ -64,6 +64,9 @@ def limits(
     else:
         reference, ratio, basis = math.nan, math.nan, Basis.CAP
     slow = _limit(reference, ratio, allowance(round_s, policy), policy)
+    if basis is Basis.PEERS and peers <= policy.few_peers and before is not None and before.count >= policy.past_least:
+        # Those of few that have finished are the quickest, and may be quick for once.
+        slow = max(slow, policy.ratio * work * before.median_s)
     return Limits(
         suspect_s=min(_limit(reference, ratio, policy.suspect_s, policy), slow),
         slow_s=slow,
@@ -89,14 +92,16 @@ def allowance(round_s: float, policy: Policy) -> float:
 
 def _ratio(finished: Floats, peers: int, before: Before | None, policy: Policy) -> float:
     """By what factor; noise comes from earlier rounds or, of enough workers, from those that have finished."""
-    known = before is not None and before.rounds >= policy.known_rounds and math.isfinite(before.sigma)
-    if known and before is not None:
+    if before is not None and before.rounds >= policy.known_rounds and math.isfinite(before.sigma):
         sigma = before.sigma
+        # As for a phase that has ended: few peers are an uncertain measure, and rare values may lie far out.
+        few = math.sqrt(1 + noise.MEDIAN_VARIANCE / len(finished))
+        exponent = policy.sigmas * before.heavy**policy.heavy_power * few * sigma + noise.bias(len(finished)) * sigma
     elif peers + 1 >= policy.early_cohort:
-        sigma = noise.among(finished)
+        exponent = policy.sigmas * noise.among(finished)
     else:
         return policy.early_ratio
-    return max(policy.ratio, math.exp(min(policy.sigmas * sigma, 50.0)))
+    return max(policy.ratio, math.exp(min(exponent, 50.0)))
 
 
 def _limit(reference: float, ratio: float, more: float, policy: Policy) -> float:

@@ -10,9 +10,11 @@ class Policy:
     ratio: float = 1.5  # of an open phase to what its finished peers took
     early_ratio: float = 3.0  # until `known_rounds` are known and there are fewer than `early_cohort`
     early_cohort: int = 6
+    few_peers: int = 3  # so few are a measure only beside the rounds before: `ratio` of these is needed as well
     known_rounds: int = 5
     noise_rounds: int = 20
     sigmas: float = 3.5
+    heavy_power: int = 3  # of how much farther than sigma says rare values lie
     past_rounds: int = 10  # where too few peers have finished: so many rounds before are looked at
     past_least: int = 3  # durations, fewer say nothing
     past_ratio: float = 2.0  # of the median of these

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ingest.detection import leaf
+from ingest.detection import leaf, straggler
 from ingest.detection.columns import column_medians, median
 from ingest.detection.durations import Cohort, CohortKey, cohort_of, cohorts
 from ingest.detection.facts import Floats, History, Spans, Worker
 from ingest.detection.slow_phase.policy import DEFAULT, Policy
-from ingest.detection.straggler import noise
+from ingest.detection.straggler import context, noise
 
 Key = tuple[str, CohortKey]
 
@@ -20,16 +20,17 @@ Key = tuple[str, CohortKey]
 class Before:
     """One phase of one cohort. Seconds; NaN where nothing is known.
 
-    `rounds` is how many windows are known, `sigma` the noise of the logarithm, `count` how many durations
-    `median_s` and `p95_s` are of. `repeats`: it comes several times a round, and these two are of one time.
-    `last` are the lanes that did it in each of the last three windows known. `work` is each lane's work beside
-    that of the others, where attributes tell.
+    `rounds` is how many windows are known, `sigma` the noise of the logarithm, `heavy` how much farther than it says
+    rare values lie, `count` how many durations `median_s` and `p95_s` are of. `repeats`: it comes several times a
+    round, and these two are of one time. `last` are the lanes that did it in each of the last three windows known.
+    `work` is each lane's work beside that of the others, where attributes tell.
     """
 
     lanes: frozenset[int]
     last: frozenset[int]
     rounds: int
     sigma: float
+    heavy: float
     count: int
     median_s: float
     p95_s: float
@@ -80,6 +81,8 @@ def _before(cohort: Cohort, single: tuple[Floats, bool], policy: Policy) -> Befo
         recent = cohort.cost[-policy.past_rounds :]
         times = recent[np.isfinite(recent)]
     work = column_medians(cohort.seconds / cohort.cost)
+    # Those that were named would make noise of what is none.
+    slow = context.build(cohort, len(cohort.workers), {}, straggler.DEFAULT).slow
     lanes = [worker.lane for worker in cohort.workers]
     always = np.all(np.isfinite(cohort.seconds[-3:]), axis=0)
     return Before(
@@ -87,6 +90,7 @@ def _before(cohort: Cohort, single: tuple[Floats, bool], policy: Policy) -> Befo
         last=frozenset(lane for place, lane in enumerate(lanes) if always[place]),
         rounds=rounds,
         sigma=noise.pooled(cost),
+        heavy=noise.heaviness(np.where(slow[-policy.noise_rounds :], math.nan, cost)),
         count=len(times),
         median_s=median(times),
         p95_s=float(np.quantile(times, 0.95)) if len(times) else math.nan,

@@ -19,7 +19,7 @@ _FEW = 0.5
 _TAIL_FEW, _TAIL_MANY, _TAIL_FROM = (0.99, 2.576), (0.995, 2.807), (0.90, 1.645)
 _LEAST_VALUES, _MANY_VALUES = 100, 600
 # Variance of a median of m values, in units of that of one value over m (pi / 2).
-_MEDIAN_VARIANCE = 1.57
+MEDIAN_VARIANCE = 1.57
 # By how many sigma a lower median of so many peers lies below the median.
 _BIAS = {2: 0.56, 4: 0.30, 6: 0.20}
 
@@ -94,7 +94,7 @@ def bias(peers: int) -> float:
 
 def spread(sigma: Floats, peers: Floats, policy: Policy) -> Floats:
     """Standard deviation of the logarithm of a ratio to the median of `peers` values, never below the least."""
-    return np.maximum(sigma * np.sqrt(1 + _MEDIAN_VARIANCE / peers), policy.least_spread)
+    return np.maximum(sigma * np.sqrt(1 + MEDIAN_VARIANCE / peers), policy.least_spread)
 
 
 def least_z(tests: int, policy: Policy) -> float:

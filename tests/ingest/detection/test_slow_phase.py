@@ -8,6 +8,7 @@ import pytest
 from ingest.detection.facts import Kind
 from ingest.detection.slow_phase import Level, Live, Open, Policy, Presence, Seen, Watched, judge
 from ingest.detection.slow_phase.limits import Basis, limits
+from ingest.detection.slow_phase.usual import Before
 from tests.ingest import scenarios
 from tests.ingest.detection.histories import nanoseconds
 from tests.ingest.detection.rounds_going_on import live
@@ -104,6 +105,21 @@ def test_of_a_pair_three_times_is_needed_until_the_noise_is_known() -> None:
 
     assert named(judge(live(early, early.rounds[-1][0] + 48 + 16.9))) == set()
     assert named(judge(live(later, later.rounds[-1][0] + 48 + 16.9))) == {("prepare", "rank-1")}
+
+
+def test_a_quick_peer_makes_nobody_of_a_pair_slow() -> None:
+    scenario = scenarios.exchange(
+        "a quick one", scenarios.crew(2, per_machine=1), rounds=8, train=30.0,
+        encode=lambda worker, index: 8.0 if worker == "rank-0" and index == 7 else 20.0,
+    )  # fmt: skip
+    begin = scenario.rounds[-1][0] + 30
+
+    assert named(judge(live(scenario, begin + 19.9))) == set()
+    later = scenarios.exchange(
+        "a slow one", scenarios.crew(2, per_machine=1), rounds=8, train=30.0,
+        encode=lambda worker, index: (8.0 if worker == "rank-0" else 40.0) if index == 7 else 20.0,
+    )  # fmt: skip
+    assert named(judge(live(later, begin + 30.1))) == {("encode", "rank-1")}
 
 
 def test_what_blocks_on_others_counts_from_the_end_of_what_it_waited_for() -> None:
@@ -338,6 +354,19 @@ def test_peers_are_a_measure_when_half_of_them_and_at_least_two_have_finished(
     finished: int, peers: int, basis: Basis
 ) -> None:
     assert limits(np.full(finished, 2.0), peers, None, 49.0, Policy()).basis is basis
+
+
+@pytest.mark.parametrize(("heavy", "grows"), [(1.0, 1.0), (1.2, 1.728)])
+def test_noise_few_peers_and_heavy_tails_each_put_the_limit_off(heavy: float, grows: float) -> None:
+    before = Before(
+        lanes=frozenset(), last=frozenset(), rounds=9, sigma=0.2, heavy=heavy, count=0, median_s=float("nan"),
+        p95_s=float("nan"), repeats=False, work={},
+    )  # fmt: skip
+
+    four, forty = (limits(np.full(count, 10.0), count + 1, before, 20.0, Policy()).slow_s for count in (4, 40))
+
+    assert four == pytest.approx(10 * np.exp(0.2 * (3.5 * grows * np.sqrt(1 + 1.57 / 4) + 0.30)))
+    assert forty == pytest.approx(10 * np.exp(0.2 * 3.5 * grows * np.sqrt(1 + 1.57 / 40)))
 
 
 @pytest.mark.parametrize(("round_s", "more"), [(5.0, 1.0), (49.0, 2.45), (600.0, 5.0), (float("nan"), 1.0)])
