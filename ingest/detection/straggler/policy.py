@@ -22,9 +22,7 @@ class Policy:
     early_ratio: float = 3.0  # until `known_rounds` are known and there are fewer than `early_cohort`
     early_cohort: int = 6
     early_many_ratio: float = 2.0  # until `known_rounds` are known and there are as many
-    heavy_power: int = (
-        3  # of how much farther rare values lie: by it the z for one round grows, that for more by itself
-    )
+    heavy_power: int = 4  # of how much farther rare values lie: the z for one round grows by it, that for more once
     small_cohort: int = 3  # where a quick peer makes a ratio: slow in one round must be slower than its own past, too
     known_rounds: int = 5
     noise_rounds: int = 20
