@@ -135,6 +135,7 @@ class Server:
         self._sent: dict[str, int] = {}
         self._round: Any = None
         self._index = -1
+        self._asked = "train"  # the phase of the clients that is waited for
         self._wrapped: list[tuple[Any, str]] = []
 
     def close(self, state: str, error: BaseException | None = None) -> None:
@@ -151,7 +152,7 @@ class Server:
         """Listens to the methods of strategy and grid, and to what evaluates on the server."""
         grid = told["grid"]
         self._wrap(strategy, "configure_train", "prepare", before=self._next)
-        self._wrap(strategy, "configure_evaluate", "prepare")
+        self._wrap(strategy, "configure_evaluate", "prepare", before=self._evaluates)
         self._wrap(strategy, "aggregate_train", "aggregate", after=lambda _, result: self._log("", result[1]))
         self._wrap(strategy, "aggregate_evaluate", "aggregate", after=lambda _, result: self._log("eval_", result))
         self._wrap(grid, "send_and_receive", "wait", after=lambda _, replies: self._take(replies, None))
@@ -174,7 +175,8 @@ class Server:
         def call(*args: Any, **kwargs: Any) -> Any:
             before(args[0] if args else kwargs.get("server_round", 0))
             began = now_ns()
-            with self._run.phase(phase) if phase else contextlib.nullcontext():
+            waited_for = self._asked if phase == "wait" else None
+            with self._run.phase(phase, after=waited_for) if phase else contextlib.nullcontext():
                 found = method(*args, **kwargs)
                 # What is still to be computed shall be so here, and may be looked at.
                 found = list(found) if inspect.isgenerator(found) else found
@@ -190,6 +192,10 @@ class Server:
             self._round.__exit__(None, None, None)
         self._index = server_round - 1
         self._round = self._run.round(self._index).__enter__()
+        self._asked = "train"
+
+    def _evaluates(self, _: int) -> None:
+        self._asked = "eval"
 
     def _log(self, prefix: str, metrics: Any) -> None:
         numbers = {f"{prefix}{name}": value for name, value in (metrics or {}).items() if not isinstance(value, list)}

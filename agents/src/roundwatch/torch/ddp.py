@@ -45,6 +45,8 @@ class Watch:
     def __init__(self, model: torch.nn.Module, spans: Spans) -> None:
         self._inside: Any = _uncompiled(model)
         self._parallel = isinstance(self._inside, torch.nn.parallel.DistributedDataParallel)
+        # A wrapper's own switch says nothing: after an evaluation Lightning sets back what is within it alone.
+        self._trained: Any = self._inside.module if self._parallel else self._inside
         device = next((parameter.device for parameter in model.parameters() if parameter.is_cuda), None)
         on_device = device is not None
         self._heads = {name: spans.head(name, device=on_device) for name in NAMES}
@@ -92,7 +94,7 @@ class Watch:
             if self._memory is not None:
                 self._marks.poll()
             inside = self._inside
-            if inside.training and torch.is_grad_enabled():
+            if self._trained.training and torch.is_grad_enabled():
                 self._where = self._place()
                 self._reduces = self._parallel and inside.require_backward_grad_sync
                 self._agreeing = self._buffers and inside.will_sync_module_buffers()
