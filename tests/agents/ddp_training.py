@@ -36,6 +36,7 @@ def main() -> None:
     torch.manual_seed(0)
     layers = torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH), torch.nn.ReLU(), torch.nn.Linear(WIDTH, 8))
     model = torch.nn.parallel.DistributedDataParallel(layers, bucket_cap_mb=0.1)
+    model.training = False  # as Lightning leaves it after an evaluation; what is within it trains
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     buckets = []
 
