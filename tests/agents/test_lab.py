@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -18,7 +19,7 @@ from roundwatch.lab.composing import Composer
 from roundwatch.lab.playing import Player, Wishes
 from roundwatch.lab.shapes import Act, Did, Read, Scenario, Who
 from roundwatch.lab.telling import NotTakenError, Teller
-from tests.agents.collector import Collector, Heard, collecting, now_ns
+from tests.agents.collector import Collector, Heard, collecting, now_ns, until
 
 EVERY = scenarios()
 
@@ -312,6 +313,22 @@ def test_a_key_on_standard_input_triggers_its_failure(collector: Collector, envi
     assert "triggered: data loading of rank-2 waits" in played.stdout
     (rank,) = [heard for heard in collector.workers() if heard.identity["worker"] == "rank-2"]
     assert min(row["duration_ns"] for row in rank.phases("data")) > 0.8e9
+
+
+def test_an_interrupt_ends_all_workers_as_killed(collector: Collector, environment: dict[str, str]) -> None:
+    there = {"ROUNDWATCH_URL": collector.url, "ROUNDWATCH_TOKEN": "t"}
+    command = [sys.executable, "-m", "roundwatch", "lab", "mixed"]
+    playing = subprocess.Popen(command, env=environment | there, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: any(heard.last["open"] for heard in collector.workers()), "a phase is open")
+        playing.send_signal(signal.SIGINT)
+        assert playing.wait(20) == 130
+    finally:
+        playing.kill()
+        playing.wait()
+
+    ends = [heard.of("lifecycle")[-1] for heard in collector.workers()]
+    assert [(end["what"], end["data"]) for end in ends] == [("finish", {"state": "killed"})] * 9
 
 
 @pytest.mark.parametrize(
