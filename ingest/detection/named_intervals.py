@@ -1,32 +1,51 @@
 """Intervals between two named boundaries of a round, with their checks, their parts, and what no phase explains."""
 
+import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ingest.detection.critical_path import Segment, build, walk
+from ingest.detection.critical_path import Segment, build, enders, walk
 from ingest.detection.critical_path.clocks import clocks
 from ingest.detection.facts import Spans, Worker
 
 
+class Of(enum.Enum):
+    """What a boundary is: where a phase begins, where it ends, or an event."""
+
+    BEGIN = "begin"
+    END = "end"
+    EVENT = "event"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boundary:
-    """The begin or end of a phase in a round, of the first worker or of the last."""
+    """An instant of a round with a name, of the first worker or of the last."""
 
-    phase: str
-    begins: bool
+    of: Of
+    name: str
     first: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """From one boundary to another; a check passes where it takes at most `most_s` seconds."""
+    """From one boundary to another, of each the first that the round has; a check passes within `most_s` seconds."""
 
     name: str
-    begin: Boundary
-    end: Boundary
+    begin: tuple[Boundary, ...]
+    end: tuple[Boundary, ...]
     most_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A named instant of a round on a worker (lane); Unix nanoseconds."""
+
+    name: str
+    lane: int
+    round: int
+    time_ns: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,43 +75,57 @@ class Measured:
         return sum(part.length_ns for part in self.parts if part.gap)
 
 
-# What is measured of a training that names its phases so, without anybody asking.
+_AGGREGATED = (
+    Boundary(of=Of.EVENT, name="aggregated", first=False), Boundary(of=Of.END, name="aggregate", first=False),
+)  # fmt: skip
+_SYNC_START = (
+    Boundary(of=Of.EVENT, name="sync start", first=True), Boundary(of=Of.BEGIN, name="sync", first=True),
+)  # fmt: skip
+_SYNCHRONISED = (
+    Boundary(of=Of.EVENT, name="synchronised", first=False), Boundary(of=Of.END, name="apply", first=False),
+)  # fmt: skip
+# What is measured of a training that uses these names, without anybody asking.
 USUAL = (
-    Interval(
-        name="aggregation to sync start",
-        begin=Boundary(phase="aggregate", begins=False, first=False),
-        end=Boundary(phase="sync", begins=True, first=True),
-    ),
-    Interval(
-        name="sync start to last applied",
-        begin=Boundary(phase="sync", begins=True, first=True),
-        end=Boundary(phase="apply", begins=False, first=False),
-    ),
+    Interval(name="aggregation to sync start", begin=_AGGREGATED, end=_SYNC_START),
+    Interval(name="sync start to last synchronised", begin=_SYNC_START, end=_SYNCHRONISED),
 )
+# The events that it takes to measure them.
+EVENTS = tuple(one.name for one in (*_AGGREGATED, *_SYNC_START, *_SYNCHRONISED) if one.of is Of.EVENT)
 
 
 def measure(
-    spans: Spans, workers: tuple[Worker, ...], index: int, intervals: Sequence[Interval] = USUAL
+    spans: Spans,
+    workers: tuple[Worker, ...],
+    index: int,
+    events: Sequence[Event] = (),
+    intervals: Sequence[Interval] = USUAL,
 ) -> tuple[Measured, ...]:
     """Those of `intervals` of which round `index` has both boundaries."""
     found = []
     for interval in intervals:
-        begin, end = _instant(spans, index, interval.begin), _instant(spans, index, interval.end)
+        begin, end = (_first(spans, index, events, one) for one in (interval.begin, interval.end))
         if begin is not None and end is not None:
             found.append(_measured(spans, workers, interval, begin, end))
     return tuple(found)
 
 
-def _instant(spans: Spans, index: int, boundary: Boundary) -> tuple[int, int] | None:
-    """When and on which lane the round reached the boundary."""
-    if boundary.phase not in spans.names:
-        return None
-    own = np.flatnonzero((spans.name == spans.names.index(boundary.phase)) & (spans.round == index))
-    if not len(own):
-        return None
-    at = (spans.begin_ns if boundary.begins else spans.end_ns)[own]
-    one = int(at.argmin() if boundary.first else at.argmax())
-    return int(at[one]), int(spans.lane[own[one]])
+def _first(spans: Spans, index: int, events: Sequence[Event], boundaries: Sequence[Boundary]) -> tuple[int, int] | None:
+    """When and on which lane the round reached the first of the boundaries that it has."""
+    for boundary in boundaries:
+        if found := _reached(spans, index, events, boundary):
+            return min(found) if boundary.first else max(found)
+    return None
+
+
+def _reached(spans: Spans, index: int, events: Sequence[Event], boundary: Boundary) -> list[tuple[int, int]]:
+    """Every (time, lane) at which the round reached it."""
+    if boundary.of is Of.EVENT:
+        return [(one.time_ns, one.lane) for one in events if one.name == boundary.name and one.round == index]
+    if boundary.name not in spans.names:
+        return []
+    own = np.flatnonzero((spans.name == spans.names.index(boundary.name)) & (spans.round == index))
+    at = (spans.begin_ns if boundary.of is Of.BEGIN else spans.end_ns)[own]
+    return list(zip(at.tolist(), spans.lane[own].tolist(), strict=True))
 
 
 def _measured(
@@ -108,7 +141,9 @@ def _measured(
     if until < since:
         why = "its end came before its begin" if since - until > error else "shorter than the clocks can tell"
         return Measured(interval=interval, abstained=why)
-    parts = walk(build(spans, workers, since, until), lane=end_lane)
+    graph = build(spans, workers, since, until)
+    # An event may be told by somebody who does nothing meanwhile.
+    parts = walk(graph, lane=end_lane if enders(graph, end_lane).any() else None)
     return Measured(
         interval=interval, begin_ns=since, end_ns=until, error_ns=error, parts=parts,
         passed=_passed(interval, until - since, error),

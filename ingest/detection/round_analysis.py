@@ -9,7 +9,7 @@ from ingest.detection.communication import Communication
 from ingest.detection.critical_path import Segment, build, walk
 from ingest.detection.facts import Ints, Kind, Spans, Worker
 from ingest.detection.gpu_waiting import Share, Waiting, attribute
-from ingest.detection.named_intervals import Measured, measure
+from ingest.detection.named_intervals import Event, Measured, measure
 from ingest.detection.what_if import WhatIf
 
 MOST_SEGMENTS = 500  # of a path that is kept; of more, the short ones between are told together
@@ -35,7 +35,7 @@ class RoundAnalysis:
 class Given:
     """Round `index` from `begin_ns` to `end_ns` with its spans, and those of its neighbours that reach into it.
 
-    `trainers` are the lanes of those that took part.
+    `trainers` are the lanes of those that took part, `events` those that intervals are measured by.
     """
 
     index: int
@@ -44,6 +44,7 @@ class Given:
     trainers: Ints
     workers: tuple[Worker, ...]
     spans: Spans
+    events: tuple[Event, ...] = ()
 
 
 def analyse(given: Given) -> RoundAnalysis:
@@ -58,7 +59,7 @@ def analyse(given: Given) -> RoundAnalysis:
         waiting=waiting,
         communication=communication.measure(graph, given.workers, given.trainers, waiting),
         what_if=what_if.judge(graph, given.workers, waiting.shares),
-        intervals=measure(given.spans, given.workers, given.index),
+        intervals=measure(given.spans, given.workers, given.index, given.events),
         unclaimed=graph.unclaimed,
     )
 

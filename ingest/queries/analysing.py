@@ -7,12 +7,20 @@ from uuid import UUID
 import numpy as np
 from django.db import connection
 
+from ingest.detection.named_intervals import EVENTS, Event
 from ingest.detection.round_analysis import Given
 from ingest.models import Analysis, Round
 from ingest.queries.judging_spans import parts_of, spans_of, workers_of
 
 # Rounds that overlap by less than this share of one follow each other: workers never begin at the same instant.
 _OVERLAP = 0.01
+
+_EVENTS = """
+SELECT n.name, w.index, e.round, e.time_ns
+FROM ingest_event e JOIN ingest_phasename n ON n.run_id = e.run_id AND n.index = e.name_index
+                    JOIN ingest_worker w ON w.id = e.worker_id
+WHERE e.run_id = %s AND e.round = %s AND e.time_ns BETWEEN %s AND %s AND n.name = ANY(%s)
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,10 +50,12 @@ def given(row: Round, beside: Sequence[Round]) -> Given:
         parts = parts_of(cursor, list(rounds))
         spans = spans_of(cursor, row.run_id, parts, rounds)
         workers = workers_of(cursor, row.run_id)
+        cursor.execute(_EVENTS, [row.run_id, row.index, row.begin_ns, row.end_ns, list(EVENTS)])
+        events = tuple(Event(*told) for told in cursor.fetchall())
     own = (parts["round_id"] == row.pk) & (parts["trainer"] == 1)
     return Given(
         index=row.index, begin_ns=row.begin_ns, end_ns=row.end_ns or row.begin_ns,
-        trainers=np.unique(parts["lane"][own]), workers=workers, spans=spans,
+        trainers=np.unique(parts["lane"][own]), workers=workers, spans=spans, events=events,
     )  # fmt: skip
 
 

@@ -87,13 +87,14 @@ def _scopes(context: Context, policy: Policy) -> list[_Scope]:
     """Of each sort of scope those with the most excess, none without."""
     names = context.graph.spans.names
     of = {worker.lane: worker for worker in context.workers}
+    apart = len({worker.site for worker in context.workers if worker.role == "trainer"}) > 1
     items = [(of[lane], names[name]) for lane, name in zip(context.lane.tolist(), context.name.tolist(), strict=True)]
     sorts: list[Callable[[Worker, str], dict[str, str]]] = [
         lambda worker, phase: {"worker": worker.name, "phase": phase},
         lambda worker, _: {"worker": worker.name},
         lambda _, phase: {"phase": phase},
         lambda worker, _: {"machine": worker.host or worker.machine},
-        lambda worker, _: {"site": worker.site},
+        lambda worker, _: {"site": worker.site if apart else ""},
     ]
     found: list[_Scope] = []
     for sort in sorts:

@@ -1,5 +1,7 @@
 """The critical path of a round: who is on it, what is not claimed, and that it sums to the wall time exactly."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 
@@ -7,7 +9,7 @@ from ingest.detection.critical_path import Graph, walk
 from ingest.detection.facts import Kind
 from tests.ingest import scenarios
 from tests.ingest.detection.rounds import adds_up, drawn, graph_of, path_of, told
-from tests.ingest.scenarios import Did
+from tests.ingest.scenarios import Did, Who
 
 
 @settings(max_examples=100, deadline=None)
@@ -155,6 +157,12 @@ def test_nested_phases_take_their_part_of_the_one_around_them() -> None:
     ]  # fmt: skip
 
 
+def test_a_nested_phase_without_length_leaves_the_one_around_it_whole() -> None:
+    path = path_of(told(Did("rank-0", 0, "apply", 0, 10), Did("rank-0", 0, "load", 4, 4, parent=0)))
+
+    assert path == [("rank-0", "apply", 10.0)]
+
+
 def test_another_thread_overlaps_and_only_what_ended_by_the_begin_came_before() -> None:
     path = path_of(
         told(
@@ -255,6 +263,9 @@ def test_on_one_machine_no_clock_error_counts() -> None:
 
     assert len(path_of(here, errors_ns={"rank-0": -1, "coordinator": -1})) == 3
     assert path_of(here, errors_ns={"rank-0": -1, "coordinator": -1}) != ALONE
+    three = replace(here, workers=(*here.workers, Who("rank-1", machine="there")))
+    three = replace(three, phases=(*three.phases, Did("rank-1", 0, "train", 0, 1)))
+    assert len(path_of(three, errors_ns={"rank-0": 10**9, "coordinator": 10**9})) == 3
 
 
 def test_a_wait_that_ends_before_what_it_waited_for_by_another_clock_still_leads_there() -> None:

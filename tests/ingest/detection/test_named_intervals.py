@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from ingest.detection.named_intervals import USUAL, Boundary, Interval, Measured, measure
-from tests.ingest.detection.histories import spans
+from ingest.detection.named_intervals import EVENTS, USUAL, Boundary, Event, Interval, Measured, Of, measure
+from tests.ingest.detection.histories import nanoseconds, spans
 from tests.ingest.detection.rounds import members, told
 from tests.ingest.scenarios import Did
 
@@ -20,11 +20,15 @@ CHECKED = tuple(replace(interval, most_s=10.0) for interval in USUAL)
 
 
 def measured(
-    *phases: Did, index: int = 0, intervals: tuple[Interval, ...] = USUAL, errors_ns: dict[str, int] | None = None
+    *phases: Did,
+    index: int = 0,
+    intervals: tuple[Interval, ...] = USUAL,
+    errors_ns: dict[str, int] | None = None,
+    events: tuple[Event, ...] = (),
 ) -> dict[str, Measured]:
     scenario = told(*phases)
     lanes = {who.name: lane for lane, who in enumerate(scenario.workers)}
-    found = measure(spans(phases, lanes, errors_ns=errors_ns), members(scenario.workers), index, intervals)
+    found = measure(spans(phases, lanes, errors_ns=errors_ns), members(scenario.workers), index, events, intervals)
     return {one.interval.name: one for one in found}
 
 
@@ -40,12 +44,26 @@ def test_the_time_from_aggregation_to_sync_opens_into_its_parts_and_what_is_not_
 
 
 def test_the_last_worker_decides_where_the_last_is_asked_for() -> None:
-    found = measured(*DRY_RUN)["sync start to last applied"]
+    found = measured(*DRY_RUN)["sync start to last synchronised"]
 
     assert found.length_ns == 14_000_000_000
     assert found.parts[-1].phase == "apply"
-    fastest = Interval(name="fastest", begin=USUAL[1].begin, end=Boundary(phase="apply", begins=False, first=True))
+    fastest = Interval(name="fastest", begin=USUAL[1].begin, end=(Boundary(of=Of.END, name="apply", first=True),))
     assert measured(*DRY_RUN, intervals=(fastest,))["fastest"].length_ns == 12_000_000_000
+
+
+def test_events_count_before_phases_of_other_names() -> None:
+    events = (
+        Event("aggregated", 2, 0, nanoseconds(73.5)), Event("sync start", 2, 0, nanoseconds(95.5)),
+        Event("sync start", 2, 1, nanoseconds(90)), Event("synchronised", 0, 0, nanoseconds(109)),
+        Event("synchronised", 1, 0, nanoseconds(111)), Event("something else", 1, 0, nanoseconds(1)),
+    )  # fmt: skip
+
+    found = measured(*DRY_RUN, events=events)
+
+    assert found["aggregation to sync start"].length_ns == 22_000_000_000
+    assert found["sync start to last synchronised"].length_ns == 15_500_000_000
+    assert set(EVENTS) == {"aggregated", "sync start", "synchronised"}
 
 
 def test_a_check_passes_fails_or_is_absent() -> None:
@@ -68,7 +86,7 @@ def test_a_check_that_clock_errors_could_turn_has_no_answer() -> None:
 def test_what_cannot_be_measured_says_why() -> None:
     phases = [Did("coordinator", 0, "sync", 5, 6), Did("host-0", 0, "apply", 2, 4)]
 
-    assert measured(*phases)["sync start to last applied"].abstained == "its end came before its begin"
+    assert measured(*phases)["sync start to last synchronised"].abstained == "its end came before its begin"
     (near,) = measured(*phases, errors_ns={"coordinator": 600_000_000, "host-0": 600_000_000}).values()
     assert near.abstained == "shorter than the clocks can tell"
     (unknown,) = measured(*phases, errors_ns={"host-0": -1}).values()

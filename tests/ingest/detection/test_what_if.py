@@ -62,6 +62,19 @@ def test_nothing_on_the_path_has_slack_and_all_else_can_be_later_by_its_own(grap
         assert Replays(too_late).along(~none).wall_ns == graph.end_ns - graph.begin_ns + 1
 
 
+def test_what_came_after_the_quorum_has_slack_until_the_rounds_end() -> None:
+    graph = graph_of(
+        told(
+            Did("rank-0", 0, "upload", 0, 3), Did("coordinator", 0, "aggregate", 0, 6),
+            Did("rank-1", 0, "upload", 0, 7), Did("rank-2", 0, "train", 0, 10),
+        ), 0,
+    )  # fmt: skip
+    spare = slack(graph)
+
+    found = {int(graph.lane[at]): spare[at] / 1e9 for at in np.flatnonzero(graph.key < 0)}
+    assert found == {0: 4.0, 1: 4.0, 2: 3.0, 3: 0.0}
+
+
 def test_fixing_one_of_two_slow_encoders_saves_little_and_both_nearly_all() -> None:
     found = judged(scenarios.two_slow_encoders(), 1)
 

@@ -99,6 +99,27 @@ def test_what_if_says_what_one_fix_saves_and_what_both_do(cast: Cast) -> None:
     assert one["seconds_added"] == pytest.approx(16.07, abs=0.01)
 
 
+def test_intervals_are_measured_by_events_and_open_into_what_is_instrumented(cast: Cast) -> None:
+    story = Story(cast.team, scenarios.two_slow_encoders())
+    story.tell(0)
+    _, end = story.scenario.rounds[1]
+    coordinator = story.recorders["coordinator"]
+    for name, at in (("aggregated", end - 13), ("sync start", end - 13), ("synchronised", end - 1), ("other", end - 2)):
+        coordinator.event(name, story.at(at), round=1)
+    story.tell(1)
+    judge_round(str(story.run.pk), 1, 0)
+
+    first, second = asked(cast, f"{story.run.pk}/rounds/1")["intervals"]
+
+    assert (first["name"], first["seconds"], first["check"], first["passed"]) == (
+        "aggregation to sync start", 0.0, None, None,
+    )  # fmt: skip
+    assert (second["name"], second["seconds"], second["not_instrumented_s"]) == (
+        "sync start to last synchronised", 12.0, 0.0,
+    )  # fmt: skip
+    assert [(part["phase"], part["gap"]) for part in second["parts"]] == [("apply", False)]
+
+
 def test_a_round_is_the_same_in_the_list_and_a_page_of_long_paths_ends_early(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
