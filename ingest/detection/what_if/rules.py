@@ -58,6 +58,8 @@ _Scope = tuple[Mapping[str, str], Flags]
 
 def judge(graph: Graph, workers: tuple[Worker, ...], lost: Sequence[Share], policy: Policy = DEFAULT) -> WhatIf:
     """Replay the round of `graph`; `lost` is its GPU waiting by cause."""
+    if len(graph.lane) > policy.most_nodes:
+        return WhatIf(recoverable_ns=0, fixes=(), joint=None, abstained=f"more than {policy.most_nodes:,} phases")
     context = contexts.build(graph, workers, policy)
     if not context.compared.any():
         return WhatIf(recoverable_ns=0, fixes=(), joint=None, abstained="no phase has a peer to compare with")

@@ -163,6 +163,14 @@ def test_a_worker_without_peers_is_not_compared_and_that_is_said() -> None:
     assert found.abstained == "no phase has a peer to compare with"
 
 
+def test_a_round_of_very_many_phases_is_not_replayed_and_says_so() -> None:
+    graph = graph_of(scenarios.two_slow_encoders(), 1)
+    few = replace(DEFAULT, most_nodes=len(graph.lane) - 1)
+
+    assert judge(graph, FOUR, (), few).abstained == f"more than {few.most_nodes} phases"
+    assert judge(graph, FOUR, (), replace(few, most_nodes=len(graph.lane))).abstained == ""
+
+
 def test_where_all_vary_alike_no_few_are_named() -> None:
     noisy = judged(
         told(*(Did(f"rank-{n}", 0, "train", 0, 9 + 0.01 * (n % 40 >= 20)) for n in range(80)), wall_s=9.01),
