@@ -1,12 +1,12 @@
 """How long a well-behaved team waits for its answers: alone, beside a flood of honest data, and of hostile bodies.
 
-Run as `python -m tests.bench tenants [--rate N]`. The team's two shippers send a request of 200 ended phases N times a
-second between them, twenty unless told otherwise, whatever the answers take: a wait counts from when the request was due, so one that queues behind another
-is not passed over. Beside it a second team, in a process of its own, sends over sixteen connections: ten times as
-much, in requests of the same size; or as fast as it is answered, without heed of Retry-After, full requests of 2,000
-phases, or bodies made to cost as much as they can. In one more setting the ten times as much go to another product on
-this machine, with servers of its own: what the team waits then is the machine's, and no matter of fairness. All take
-turns. /healthz is asked ten times a second meanwhile.
+Run as `python -m tests.bench tenants [--rate N]`. The team's two shippers send a request of 200 ended phases N times
+a second between them, twenty unless told otherwise, whatever the answers take: a wait counts from when the request
+was due, so one that queues behind another is not passed over. Beside it a second team, in a process of its own, sends
+over sixteen connections: ten times as much, in requests of the same size; or as fast as it is answered, without heed
+of Retry-After, full requests of 2,000 phases, or bodies made to cost as much as they can. In one more setting the ten
+times as much go to another product on this machine, with servers of its own: what the team waits then is the
+machine's, and no matter of fairness. All take turns. /healthz is asked ten times a second meanwhile.
 """
 
 import argparse
