@@ -104,13 +104,15 @@ def test_gaps_are_kept() -> None:
 
 def test_what_waits_is_not_made_faster() -> None:
     # b and c end as late as a, but only because they wait for it.
-    found = judged(
-        told(
-            *(Did(who, 0, "upload", 0, 8 if who == "a" else 1) for who in "abc"),
-            Did("coordinator", 0, "aggregate", 0, 9),
-            *(Did(who, 0, "apply", 8 if who == "a" else 1, 10) for who in "abc"),
-        )
+    scenario = told(
+        *(Did(who, 0, "upload", 0, 8 if who == "a" else 1) for who in "abc"),
+        Did("coordinator", 0, "aggregate", 0, 9),
+        *(Did(who, 0, "apply", 8 if who == "a" else 1, 10) for who in "abc"),
     )  # fmt: skip
+    found = judged(scenario)
+    compared = context.build(graph_of(scenario, 0), members(scenario.workers), DEFAULT)
+    applied = [scenario.phases[-1].name == compared.graph.spans.names[name] for name in compared.name]
+    assert compared.spent_ns[applied].tolist() == [10**9] * 3
 
     assert {tuple(fix.scope.items()) for fix in found.fixes if fix.scope.get("phase") == "apply"} == set()
     assert fix_of(found, worker="a", phase="upload").saved_ns == pytest.approx(7e9)
@@ -167,8 +169,9 @@ def test_a_round_of_very_many_phases_is_not_replayed_and_says_so() -> None:
     graph = graph_of(scenarios.two_slow_encoders(), 1)
     few = replace(DEFAULT, most_nodes=len(graph.lane) - 1)
 
-    assert judge(graph, FOUR, (), few).abstained == f"more than {few.most_nodes} phases"
-    assert judge(graph, FOUR, (), replace(few, most_nodes=len(graph.lane))).abstained == ""
+    crew = members(scenarios.two_slow_encoders().workers)
+    assert judge(graph, crew, (), few).abstained == f"more than {few.most_nodes} phases"
+    assert judge(graph, crew, (), replace(few, most_nodes=len(graph.lane))).abstained == ""
 
 
 def test_where_all_vary_alike_no_few_are_named() -> None:
