@@ -50,6 +50,7 @@ def test_clients_of_flower_are_told_by_their_replies_at_the_servers_time(collect
     assert said(heard, "finish") == {"state": "finished"}
     own = [row for row in heard.phases() if row["worker"] is None]
     assert {row["name"] for row in own} == {"prepare", "wait", "aggregate"}
+    assert [row["attrs"]["after"] for row in own if row["name"] == "wait"] == ["train", "eval"] * ROUNDS
     to_unix = time.time_ns() - time.monotonic_ns()  # what others did is told in Unix time, and is so of this machine
     for part, index in itertools.product((0, 1), range(ROUNDS)):
         rows = [row for row in heard.phases() if row["worker"] == f"client-{part}"]
