@@ -124,20 +124,21 @@ def fewer(shares: Sequence[Share], most: int) -> tuple[Share, ...]:
 
 def _segment(one: Segment, names: dict[int, str]) -> dict[str, Any]:
     return {
-        "worker": names.get(one.lane, ""), "phase": one.phase, "kind": _kind(one.kind), "begin_ns": one.begin_ns,
+        "worker": names.get(one.lane, ""), "phase": one.phase, "kind": _kind(one), "begin_ns": one.begin_ns,
         "end_ns": one.end_ns, "gap": one.gap, "error_ns": one.error_ns,
     }  # fmt: skip
 
 
 def _share(one: Share, names: dict[int, str]) -> dict[str, Any]:
     return {
-        "worker": names.get(one.lane, ""), "phase": one.phase, "kind": _kind(one.kind), "gap": one.gap,
+        "worker": names.get(one.lane, ""), "phase": one.phase, "kind": _kind(one), "gap": one.gap,
         "own_ns": one.own_ns, "others_ns": one.others_ns,
     }  # fmt: skip
 
 
-def _kind(kind: int) -> str:
-    return Kind(kind).name.lower() if kind >= 0 else Kind.OTHER.name.lower()
+def _kind(one: Segment | Share) -> str:
+    """What it does; a gap does nothing that is known, whatever comes after it."""
+    return Kind(one.kind).name.lower() if one.kind >= 0 and not one.gap else Kind.OTHER.name.lower()
 
 
 def _what_if(found: WhatIf) -> dict[str, Any]:

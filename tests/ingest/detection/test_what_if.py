@@ -90,6 +90,21 @@ def test_fixing_one_of_two_slow_encoders_saves_little_and_both_nearly_all() -> N
     assert found.recoverable_ns == found.fixes[0].saved_ns
 
 
+def test_one_worker_that_is_slow_in_two_phases_is_named_with_both() -> None:
+    took = {"a": (2, 2), "b": (2, 2), "c": (8, 5)}
+    phases = [
+        did
+        for who, (train, encode) in took.items()
+        for did in (Did(who, 0, "train", 0, train), Did(who, 0, "encode", train, train + encode))
+    ]
+
+    found = judged(told(*phases, wall_s=13.0))
+
+    assert found.joint is not None
+    assert found.joint.items == (("c", "train"), ("c", "encode"))
+    assert found.joint.saved_ns == found.recoverable_ns == fix_of(found, worker="c").saved_ns == 9 * 10**9
+
+
 def test_gaps_are_kept() -> None:
     found = judged(
         told(

@@ -194,6 +194,7 @@ def test_in_a_pipeline_the_path_goes_through_the_round_before(cast: Cast) -> Non
     assert [(part["phase"], part["seconds"], part["gap"]) for part in path] == [
         ("upload", 15.0, False), ("encode", 0.5, True), ("encode", 4.5, False),
     ]  # fmt: skip
+    assert [part["kind"] for part in path] == ["transfer", "other", "encode"]
 
 
 def test_a_round_is_summed_up_again_when_it_is_known_what_its_workers_did_in_the_next(cast: Cast) -> None:
