@@ -148,6 +148,17 @@ def test_evaluation_and_other_optimizers_are_not_steps_of_the_model(recording: R
     assert not names(recording)
 
 
+def test_what_is_within_the_wrapper_says_whether_it_trains(recording: Recording, group: None) -> None:
+    model = parallel()
+    recording.run.watch_ddp(model)
+    model.eval()
+    learn(model)
+    assert not names(recording)
+    model.module.train()
+    learn(model)
+    assert names(recording) == WHOLE[:3]
+
+
 def test_outputs_of_any_shape_lead_to_the_backward_pass(recording: Recording) -> None:
     class Nested(torch.nn.Module):  # type: ignore[name-defined, misc]
         def __init__(self) -> None:
