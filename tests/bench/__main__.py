@@ -16,6 +16,7 @@ BENCHES = {
     "senders": "1,024 senders at one step record a second",
     "mlflow": "the same records through MLflow's tracking server",
     "redis_dead": "ingest with Redis alive and dead",
+    "detection": "who is named a straggler in seeded runs, healthy and not, beside simpler rules",
     "critical_path": "what is concluded of one round with a thousand workers",
     "frames": "frames of the live view with 100,000 spans",
     "event_to_pixel": "from a training's event to the pixel that shows it",
