@@ -104,7 +104,7 @@ def _led(spans: Spans, workers: tuple[Worker, ...], wanted: Ints) -> tuple[Ints,
     done = numbered(np.concatenate([spans.round[leading], spans.round]), np.concatenate([spans.name[leading], wanted]))[
         0
     ]
-    return leading, np.flatnonzero(~theirs & (wanted >= 0) & np.isin(done[len(leading) :], done[: len(leading)]))
+    return leading, np.flatnonzero(~theirs & np.isin(done[len(leading) :], done[: len(leading)]))
 
 
 def _places(spans: Spans, chosen: Ints) -> Ints:

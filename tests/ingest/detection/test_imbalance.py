@@ -40,9 +40,10 @@ def test_a_heavier_pipeline_stage_is_one_fact_and_no_straggler() -> None:
         20.0,
         lambda worker, _index: 25.0 if worker in ("rank-2", "rank-3") else 20.0,
         lambda worker, index: 60.0 if worker in ("rank-2", "rank-3") and index == 4 else 20.0,
+        lambda worker, index: 30.0 if worker in ("rank-2", "rank-3") and index >= 4 else 20.0,
         lambda worker, _index: 30.0 if worker == "rank-3" else 20.0,
     ],
-    ids=["equal", "below the ratio", "once", "one worker of a cohort"],
+    ids=["equal", "below the ratio", "once", "in four of seven", "one worker of a cohort"],
 )
 def test_what_is_equal_small_passing_or_one_workers_is_no_imbalance(train: Takes) -> None:
     assert judge(history(stages(train))) == ()

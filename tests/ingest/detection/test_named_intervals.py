@@ -39,6 +39,8 @@ def test_the_time_from_aggregation_to_sync_opens_into_its_parts_and_what_is_not_
     assert [(one.phase, one.gap, one.length_ns / 1e9) for one in found.parts] == [
         ("save", False, 14.5), ("serialize", True, 0.5), ("serialize", False, 7.0), ("", True, 1.0),
     ]  # fmt: skip
+    beside = measured(*DRY_RUN, Did("host-0", 0, "report", 90, 95.9))["aggregation to sync start"]
+    assert [(one.phase, one.length_ns) for one in beside.parts] == [(one.phase, one.length_ns) for one in found.parts]
     assert sum(one.length_ns for one in found.parts) == found.length_ns
     assert found.not_instrumented_ns == 1_500_000_000
 

@@ -75,6 +75,19 @@ def test_what_came_after_the_quorum_has_slack_until_the_rounds_end() -> None:
     assert found == {0: 4.0, 1: 4.0, 2: 3.0, 3: 0.0}
 
 
+def test_what_came_after_a_wait_had_ended_has_slack_beside_it() -> None:
+    graph = graph_of(
+        told(
+            Did("rank-0", 0, "upload", 0, 2), Did("coordinator", 0, "wait", 0, 3, {"after": "upload"}),
+            Did("coordinator", 0, "load", 5, 6), Did("rank-1", 0, "upload", 0, 4), Did("rank-2", 0, "train", 0, 10),
+        ), 0,
+    )  # fmt: skip
+    spare = slack(graph)
+
+    found = {int(graph.lane[at]): spare[at] / 1e9 for at in np.flatnonzero(graph.key < 0)}
+    assert found == {0: 4.0, 1: 4.0, 2: 6.0, 3: 0.0}
+
+
 def test_fixing_one_of_two_slow_encoders_saves_little_and_both_nearly_all() -> None:
     found = judged(scenarios.two_slow_encoders(), 1)
 

@@ -54,6 +54,16 @@ def test_the_first_round_is_warm_up_and_says_nothing() -> None:
     assert judge(history(dry_run(), upto=0), {}) == ()
 
 
+def test_a_worker_that_warms_up_alone_is_left_out_alone() -> None:
+    told = history(dry_run())
+    coordinator = next(worker.lane for worker in told.workers if worker.role == "coordinator")
+    newest = replace(told.windows[-1], cold=frozenset({coordinator}))
+
+    found = by_phase(judge(replace(told, windows=(*told.windows[:-1], newest)), {}))
+
+    assert sorted(found) == ["apply", "prepare"]
+
+
 def test_of_what_was_saved_it_says_whether_it_was_ever_loaded() -> None:
     told = history(dry_run())
 
