@@ -27,7 +27,6 @@ class Policy:
     stalled_s: float = 60.0  # above the limit for slow
     cap_s: float = 1800.0  # where there is nothing to compare with
     progress_least: float = 0.1  # of an open phase, below which it foretells nothing
-    stale_s: float = 10.0  # since a worker was heard: its open bars are drawn stale
     lost_s: float = 15.0  # since a worker was heard: it is lost, not slow
     run_stalled_s: float = 300.0  # without the end of any phase
     run_stalled_rounds: float = 6.0  # the same in typical rounds, if that is longer
