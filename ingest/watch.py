@@ -22,7 +22,7 @@ from ingest.feed.publisher import publish, publish_findings
 from ingest.feed.starting import start
 from ingest.queries import rounds as queries
 from ingest.queries.unjudged import unjudged
-from ingest.store import deletion, findings, retention, rounds, states
+from ingest.store import deletion, findings, outbox, retention, rounds, states
 
 _log = logging.getLogger(__name__)
 
@@ -91,6 +91,11 @@ def resolve_findings() -> None:
         publish_findings(run_id, changed)
 
 
+def tell_people() -> None:
+    """Ask for what people are still to be told of: its task was lost, or its next try has come."""
+    outbox.ask_if_due(timezone.now())
+
+
 def go_on_deleting() -> None:
     """Ask for the rest of deletions that have begun."""
     for run_id in deletion.unfinished():
@@ -115,6 +120,7 @@ def quick_chores() -> list[Chore]:
         Chore("close rounds", 1.0, close_rounds),
         Chore("unjudged rounds", 2.0, Unjudged().scan),
         Chore("findings of ended runs", 5.0, resolve_findings),
+        Chore("alerts", 2.0, tell_people),
         Chore("deletions", 30.0, go_on_deleting),
     ]
 

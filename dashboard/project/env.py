@@ -1,5 +1,6 @@
 """Typed readers of environment variables; each refuses a bad value with one sentence that names the variable."""
 
+import ipaddress
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
 
@@ -48,6 +50,14 @@ def number(name: str, default: int, *, least: int = 0, source: Mapping[str, str]
 def listing(name: str, default: tuple[str, ...] = (), *, source: Mapping[str, str] = os.environ) -> list[str]:
     """Return the comma-separated items of a variable, blanks removed."""
     return [item.strip() for item in source.get(name, ",".join(default)).split(",") if item.strip()]
+
+
+def networks(name: str, *, source: Mapping[str, str] = os.environ) -> tuple[Network, ...]:
+    """Return the comma-separated networks of a variable, such as 10.1.0.0/16; raises ImproperlyConfigured."""
+    try:
+        return tuple(map(ipaddress.ip_network, listing(name, source=source)))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} must hold networks such as 10.1.0.0/16: {error}.") from None
 
 
 def web_url(name: str, default: str, *, source: Mapping[str, str] = os.environ) -> str:

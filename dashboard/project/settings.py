@@ -55,6 +55,7 @@ INSTALLED_APPS = [
     "dashboard.teams",
     "dashboard.runs",
     "dashboard.live",
+    "dashboard.alerts",
     "ingest",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -154,6 +155,9 @@ EMAIL_USE_TLS = env.flag("ROUNDWATCH_SMTP_TLS", default=True)
 EMAIL_TIMEOUT = 10
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("ROUNDWATCH_MAIL_FROM", f"roundwatch@{_public.hostname}")
+
+# Where webhooks may go beside the public internet: nowhere, unless the operator names networks.
+WEBHOOK_NETWORKS = env.networks("ROUNDWATCH_WEBHOOK_NETWORKS")
 
 # --- Time, words, files ------------------------------------------------------------------------------------------
 USE_TZ = True

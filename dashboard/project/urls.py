@@ -3,7 +3,7 @@
 from django.urls import include, path, re_path
 
 from dashboard.project import errors, health
-from dashboard.runs.api import api
+from dashboard.project.rest import api
 
 urlpatterns = [
     # For machines; telemetry at /api/v1/ingest never comes this far (dashboard.project.asgi)
@@ -11,10 +11,11 @@ urlpatterns = [
     path("readyz", health.readyz),
     path("api/v1/", api.urls),
     re_path(r"^api(?:/|$)", errors.no_such_path),
-    # For people: signing in and teams, the live view of a run, the list of runs
+    # For people: signing in and teams, the live view of a run, the list of runs, alerts
     path("", include("dashboard.teams.urls")),
     path("", include("dashboard.live.urls")),
     path("", include("dashboard.runs.urls")),
+    path("", include("dashboard.alerts.urls")),
 ]
 handler400 = errors.bad_request
 handler403 = errors.forbidden

@@ -4,6 +4,7 @@ from ingest.models.analyses import Analysis
 from ingest.models.conditions import Conditions
 from ingest.models.events import Event
 from ingest.models.findings import Finding
+from ingest.models.outbox import Outbox
 from ingest.models.phases import Phase, PhaseName
 from ingest.models.rounds import Round, WorkerRound
 from ingest.models.runs import Run
@@ -18,6 +19,7 @@ __all__ = [
     "Event",
     "Finding",
     "Gap",
+    "Outbox",
     "Phase",
     "PhaseName",
     "Quarantine",

@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
 from ingest.detection.verdicts import Verdict
 from ingest.models import Finding, Run
 from ingest.models.findings import FindingState, Severity
+from ingest.store import outbox
 
 _MOST_SPANS = 512
 _TRIES = 20
@@ -103,20 +105,31 @@ def _content(verdict: Verdict) -> _Content:
 
 
 def _put(run: Run, verdict: Verdict, content: _Content, *, known_from: int = 0) -> Finding | None:
-    for _ in range(_TRIES):
-        row = _of(run, verdict.kind).filter(fingerprint=verdict.fingerprint).first()
-        wanted = _until_the_end(run, content if row is None else _continued(row, content, known_from))
-        if row is None:
-            row, made = Finding.objects.get_or_create(
-                run=run,
-                fingerprint=verdict.fingerprint,
-                defaults={"kind": verdict.kind, "updated_at": timezone.now(), **wanted.fields()},
-            )
-            if made:
-                return row
-        elif (swapped := _swap(row, wanted.fields())) is not False:
-            return swapped
+    for lost in range(_TRIES):
+        with transaction.atomic():
+            rows = _of(run, verdict.kind).filter(fingerprint=verdict.fingerprint)
+            # Who was too late once waits for the row: with the outbox in its transaction a winner holds it longer.
+            row = (rows.select_for_update() if lost else rows).first()
+            wanted = _until_the_end(run, content if row is None else _continued(row, content, known_from))
+            if row is None:
+                if (opened := _opened(run, verdict, wanted)) is not None:
+                    return opened
+            elif (swapped := _swap(row, wanted.fields())) is not False:
+                return swapped
     raise RuntimeError(f"finding {verdict.fingerprint} of run {run.pk} changes faster than it can be stored")
+
+
+@transaction.atomic
+def _opened(run: Run, verdict: Verdict, content: _Content) -> Finding | None:
+    """The new row, told of in the outbox; None where somebody else was quicker."""
+    row, made = Finding.objects.get_or_create(
+        run=run,
+        fingerprint=verdict.fingerprint,
+        defaults={"kind": verdict.kind, "updated_at": timezone.now(), **content.fields()},
+    )
+    if made:
+        outbox.note_opened(row)
+    return row if made else None
 
 
 def _continued(row: Finding, content: _Content, known_from: int) -> _Content:
@@ -140,24 +153,26 @@ def _until_the_end(run: Run, content: _Content) -> _Content:
 
 def _withdraw(row: Finding) -> Finding | None:
     gone = {"workers": [], "spans": [], "observed": _NO_LONGER, "hypothesis": "", "severity": Severity.INFO}
-    return _swap(row, {**gone, "state": FindingState.RESOLVED, "evidence": {}}) or None
+    return _swap(row, {**gone, "state": FindingState.RESOLVED, "evidence": {}}, withdrawn=True) or None
 
 
 def _resolve(row: Finding, at: dt.datetime) -> Finding | None:
     return _swap(row, {"state": FindingState.RESOLVED, "resolved_at": max(at, row.opened_at)}) or None
 
 
-def _swap(row: Finding, fields: dict[str, Any]) -> Finding | Literal[False] | None:
+@transaction.atomic
+def _swap(row: Finding, fields: dict[str, Any], *, withdrawn: bool = False) -> Finding | Literal[False] | None:
     """Change the row if nobody else has: the changed row, None where nothing differs, False where it was too late."""
     if all(getattr(row, name) == value for name, value in fields.items()):
         return None
-    now = timezone.now()
+    now, before = timezone.now(), row.state
     changed = Finding.objects.filter(pk=row.pk, version=row.version).update(
         **fields, version=F("version") + 1, updated_at=now
     )
     if not changed:
         return False
     row.refresh_from_db()
+    outbox.note_change(row, before, withdrawn=withdrawn)
     return row
 
 

@@ -12,6 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from dashboard.alerts.models import Alert, Channel, Delivery, Rule
 from dashboard.live.routing import websocket_urlpatterns
 from dashboard.project.routing import sockets
 from dashboard.teams import tokens
@@ -39,6 +40,16 @@ def cast(quiet: None) -> Cast:
     add_finding(story.run, [0])
     Finding.objects.update(observed=SECRET)
     tokens.issue(cast.team, SECRET, ["read"])
+    finding = Finding.objects.get()
+    channel = Channel.objects.create(team=cast.team, name=SECRET, way="email", settings={"to": f"{SECRET}@example.org"})
+    Rule.objects.create(team=cast.team, name=SECRET)
+    alert = Alert.objects.create(
+        team=cast.team, run=story.run, finding=finding, kind="straggler", phase=SECRET, opened_at=finding.opened_at,
+        updated_at=finding.opened_at,
+    )  # fmt: skip
+    Delivery.objects.create(
+        channel=channel, alert=alert, happened="opened", content={"title": SECRET}, made_at=finding.opened_at
+    )
     return cast
 
 
@@ -48,10 +59,16 @@ def known(cast: Cast) -> dict[str, str]:
         "run_id": str(Run.objects.get().pk),
         "token_id": str(Token.objects.get(team=cast.team, name=SECRET).pk),
         "slug": SECRET,
+        "alert_id": str(Alert.objects.get().pk),
+        "rule_id": str(Rule.objects.get(name=SECRET).pk),
+        "channel_id": str(Channel.objects.get().pk),
     }
 
 
-NOTHING = {"run_id": str(uuid.uuid4()), "token_id": "987654321", "slug": "no-team-that-is-1"}
+NOTHING = {
+    "run_id": str(uuid.uuid4()), "token_id": "987654321", "slug": "no-team-that-is-1", "alert_id": str(uuid.uuid4()),
+    "rule_id": "987654321", "channel_id": "987654321",
+}  # fmt: skip
 
 
 def said(browser: Client, method: str, path: str) -> tuple[int, dict[str, str], str, int]:
@@ -88,6 +105,7 @@ def test_a_stranger_learns_nothing_at_any_path(cast: Cast) -> None:
             assert 404 in statuses, way.path
     assert Run.objects.count() == 1
     assert Token.objects.get(name=SECRET).revoked_at is None
+    assert (Alert.objects.get().state, Channel.objects.count()) == ("open", 1)
 
 
 def test_a_visitor_learns_nothing_at_any_path(cast: Cast) -> None:

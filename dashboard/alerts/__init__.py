@@ -1,0 +1,1 @@
+"""Findings told to people: rules, the inbox, and the ways to tell."""

@@ -1,0 +1,70 @@
+"""Which addresses a webhook may be sent to: public ones, and networks that the operator has named."""
+
+import ipaddress
+import socket
+import threading
+from collections.abc import Callable, Sequence
+
+from dashboard.alerts.channels.letter import Undelivered
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Resolver = Callable[[str, int], Sequence[str]]
+# Ways into networks that `is_global` takes for public: shared addresses of providers, and IPv4 inside of IPv6.
+_REFUSED: tuple[Network, ...] = tuple(
+    map(
+        ipaddress.ip_network,
+        ("100.64.0.0/10", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "192.88.99.0/24"),
+    )
+)
+
+
+def resolve(host: str, port: int) -> list[str]:
+    """The addresses of a name, as the system's resolver has them; raises OSError."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def allowed(address: Address, networks: Sequence[Network] = ()) -> bool:
+    """Whether it is public, or in one of the operator's `networks`. An IPv4 address inside IPv6 counts as itself."""
+    inner = getattr(address, "ipv4_mapped", None)
+    if inner is not None:
+        return allowed(inner, networks)
+    if any(address in network for network in networks):
+        return True
+    public = address.is_global and not (address.is_multicast or address.is_reserved)
+    return public and not any(address in network for network in _REFUSED)
+
+
+def checked(host: str, port: int, resolver: Resolver, networks: Sequence[Network], within_s: float) -> str:
+    """The address to connect to. One that is refused refuses its name: who mixes them means no good.
+
+    Raises Undelivered.
+    """
+    found = _within(lambda: resolver(host, port), within_s)
+    if not found:
+        raise Undelivered(f"The name {host} has no address.")
+    for text in found:
+        if not allowed(ipaddress.ip_address(text.partition("%")[0]), networks):
+            raise Undelivered(f"Refused: {host} is {text}, which is not on the public internet.")
+    return found[0]
+
+
+def _within(ask: Callable[[], Sequence[str]], within_s: float) -> Sequence[str]:
+    """The system's resolver knows no time limit, so that it is asked in a thread that may be left behind."""
+    answer: list[Sequence[str] | Exception] = []
+
+    def asked() -> None:
+        try:
+            answer.append(ask())
+        except (OSError, UnicodeError) as error:
+            answer.append(error)
+
+    thread = threading.Thread(target=asked, daemon=True)
+    thread.start()
+    thread.join(within_s)
+    if not answer:
+        raise Undelivered(f"The name was not resolved within {within_s:.0f} s.")
+    if isinstance(answer[0], Exception):
+        raise Undelivered(f"The name was not resolved: {answer[0]}.")
+    return answer[0]

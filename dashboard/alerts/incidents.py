@@ -1,0 +1,103 @@
+"""From the outbox to alerts and deliveries: what happened to findings becomes one incident for run, kind and phase."""
+
+import datetime as dt
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+
+from dashboard.alerts import message, rules
+from dashboard.alerts.models import Alert, AlertState, Channel, Delivery
+from ingest.models import Finding, Outbox
+from ingest.models.findings import FindingState
+from ingest.models.outbox import Happened
+
+# An incident of single rounds, each over when it is found, is told again only after so long.
+_QUIET_FOR = dt.timedelta(minutes=10)
+
+
+@transaction.atomic
+def take_next() -> bool:
+    """Turn the oldest row of the outbox that nobody works on into deliveries; returns whether there was one."""
+    row = (
+        _untaken()
+        .exclude(Exists(_untaken().filter(finding=OuterRef("finding"), pk__lt=OuterRef("pk"))))
+        .select_for_update(skip_locked=True, of=("self",))
+        .select_related("finding__run__team")
+        .order_by("pk")
+        .first()
+    )
+    if row is None:
+        return False
+    now = timezone.now()
+    alert, channels = _told(row, now)
+    if alert is not None:
+        content = message.content(alert, row.finding, row.happened)
+        for channel in channels:
+            Delivery.objects.create(
+                channel=channel, alert=alert, outbox=row, happened=row.happened, content=content, made_at=now,
+                next_try_at=now,
+            )  # fmt: skip
+    row.due_at = now if channels else None
+    row.save(update_fields=["due_at"])
+    return True
+
+
+def _untaken() -> QuerySet[Outbox]:
+    known = Delivery.objects.filter(outbox=OuterRef("pk"))
+    return Outbox.objects.filter(due_at__isnull=False).exclude(Exists(known))
+
+
+def _told(row: Outbox, now: dt.datetime) -> tuple[Alert | None, list[Channel]]:
+    finding = row.finding
+    alert = _incident(finding).select_for_update().first()
+    if row.happened == Happened.OPENED:
+        wanting = rules.matching(finding)
+        if not wanting:
+            return None, []
+        alert, tell = _opened(alert, finding, now, pages=any(rule.pages for rule in wanting))
+        return alert, rules.channels(finding.run.team, wanting) if tell else []
+    if alert is None or (alert.state != AlertState.RESOLVED and _others_open(finding)):
+        return None, []
+    return alert, _over(alert, finding, now)
+
+
+def _incident(finding: Finding) -> QuerySet[Alert]:
+    return Alert.objects.filter(run=finding.run_id, kind=finding.kind, phase=finding.phase)
+
+
+def _opened(alert: Alert | None, finding: Finding, now: dt.datetime, *, pages: bool) -> tuple[Alert, bool]:
+    """The incident with this finding in it, and whether people are told."""
+    going_on = finding.state == FindingState.OPEN
+    if alert is None:
+        alert = Alert(team=finding.run.team, run=finding.run, kind=finding.kind, phase=finding.phase, times=0)
+        alert.state = AlertState.RESOLVED
+    silenced = alert.silenced_until is not None and alert.silenced_until > now
+    new = alert.state == AlertState.RESOLVED
+    quiet = alert.told_at is not None and now - alert.told_at < _QUIET_FOR
+    tell = not silenced and (new if going_on else not quiet)
+    if new:
+        alert.opened_at, alert.resolved_at = finding.opened_at, finding.resolved_at
+        if going_on:
+            alert.state = AlertState.SILENCED if silenced else AlertState.OPEN
+    alert.finding, alert.pages, alert.updated_at = finding, alert.pages or pages, now
+    alert.times += 1
+    alert.told_at = now if tell else alert.told_at
+    alert.save()
+    return alert, tell
+
+
+def _others_open(finding: Finding) -> bool:
+    same = Finding.objects.filter(run=finding.run_id, kind=finding.kind, phase=finding.phase, state=FindingState.OPEN)
+    return same.exists()
+
+
+def _over(alert: Alert, finding: Finding, now: dt.datetime) -> list[Channel]:
+    """Close the incident; returns the channels that heard of it last when it opened."""
+    if alert.state != AlertState.RESOLVED:
+        alert.state, alert.resolved_at = AlertState.RESOLVED, finding.resolved_at or now
+    alert.updated_at = now
+    alert.save(update_fields=["state", "resolved_at", "updated_at"])
+    newest = Delivery.objects.filter(alert=alert, channel=OuterRef("pk")).order_by("-pk").values("happened")[:1]
+    told = Channel.objects.filter(enabled=True).annotate(last=newest)
+    return list(told.filter(last=Happened.OPENED).order_by("pk"))

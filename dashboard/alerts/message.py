@@ -1,0 +1,147 @@
+"""What a message says: run, owner, round, who, since when, what it costs, what was seen, and where to look."""
+
+import datetime as dt
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.urls import reverse
+
+from dashboard.alerts.models import Alert, Channel
+from dashboard.teams.names import legible
+from ingest.models import Finding
+from ingest.models.findings import FindingState
+from ingest.models.outbox import Happened
+
+Content = dict[str, Any]
+_MOST_NAMES = 8
+_MOST_CHARS = 2000
+_WORDS = {
+    "straggler": "slow", "slow_phase": "slow now", "stalled": "stalled", "missing": "not begun",
+    "worker_lost": "lost", "worker_failed": "failed", "out_of_memory": "out of memory", "run_stalled": "run stalled",
+}  # fmt: skip
+
+
+def content(alert: Alert, finding: Finding, happened: str) -> Content:
+    """All that is told, as JSON; times are RFC 3339 UTC, costs seconds. Names are legible and cut."""
+    run = finding.run
+    over = finding.state == FindingState.RESOLVED or happened != Happened.OPENED
+    told: Content = {
+        "happened": happened,
+        "over": over,
+        "page": alert.pages and happened == Happened.OPENED,
+        "alert": str(alert.pk),
+        "finding": str(finding.pk),
+        "kind": finding.kind,
+        "phase": _name(finding.phase),
+        "severity": finding.severity,
+        "team": _name(run.team.name),
+        "run": {"id": str(run.pk), "name": _name(run.name), "project": _name(run.project)},
+        "workers": [_name(each) for each in finding.workers],
+        "rounds": finding.rounds[-_MOST_NAMES:],
+        "opened_at": _moment(finding.opened_at),
+        "resolved_at": _moment(finding.resolved_at),
+        "by": str(alert.changed_by) if happened == Happened.RESOLVED and finding.state == FindingState.OPEN else None,
+        "cost": cost(finding),
+        "observed": _text(finding.observed),
+        "hypothesis": _text(finding.hypothesis),
+        "url": link(finding),
+        "inbox": settings.PUBLIC_URL + reverse("alerts:alert", args=[alert.pk]),
+    }
+    return told | {"title": title(told), "text": text(told)}
+
+
+def test_content(channel: Channel) -> Content:
+    """What "send a test" sends."""
+    told: Content = {
+        "happened": "test", "over": True, "page": False, "alert": None, "team": _name(channel.team.name),
+        "title": "Roundwatch: a test", "url": settings.PUBLIC_URL + reverse("alerts:channels"),
+    }  # fmt: skip
+    said = f"This is a test of “{_name(channel.name)}” of {told['team']}. Alerts arrive here from now on."
+    return told | {"text": f"{said}\n{told['url']}"}
+
+
+def title(told: Content) -> str:
+    """One line: what, where and who."""
+    state = {Happened.RESOLVED: "Over: ", Happened.WITHDRAWN: "Withdrawn: "}.get(told["happened"], "")
+    where = f" {told['phase']}" if told["phase"] else ""
+    who = f" on {_names(told['workers'])}" if told["workers"] else ""
+    return f"{state}{what(told['kind'])}{where}{who} · {told['run']['name']}"
+
+
+def what(kind: str) -> str:
+    """A kind of finding in words."""
+    return _WORDS.get(kind, kind.replace("_", " "))
+
+
+def text(told: Content) -> str:
+    """The same in lines that people read; what is not known is left out."""
+    rounds = told["rounds"]
+    lines = [
+        ("Run", f"{told['run']['name']} ({told['run']['project']}), of {told['team']}"),
+        ("Round", ", ".join(map(str, rounds))),
+        ("Who", _names(told["workers"])),
+        ("Since", told["opened_at"]),
+        ("Over", told["resolved_at"]),
+        ("Resolved by", told["by"]),
+        ("Cost", _cost_words(told["cost"])),
+        ("Observed", told["observed"]),
+        ("Hypothesis", told["hypothesis"]),
+    ]
+    return "\n".join([f"{label}: {said}" for label, said in lines if said] + [told["url"]])
+
+
+def link(finding: Finding) -> str:
+    """The live page of the run, at the finding's newest round, with its bar selected."""
+    query: dict[str, Any] = {}
+    if finding.rounds:
+        query["round"] = finding.rounds[-1]
+    if finding.spans:
+        attempt, start, _, index = finding.spans[-1]
+        query |= {"round": index, "sel": f"{attempt}.{start}"}
+    path = reverse("live:run", args=[finding.run_id])
+    return settings.PUBLIC_URL + path + (f"?{urlencode(query)}" if query else "")
+
+
+def cost(finding: Finding) -> dict[str, float] | None:
+    """Seconds that the slowest is behind its peers, and these times the peers that may wait for it; None if unknown."""
+    known = [
+        (excess, max(0, slow.get("peers", group.get("workers", 0) - len(group["slow"]))))
+        for group in finding.evidence.get("cohorts", [finding.evidence])
+        for slow in group.get("slow", ())
+        if (excess := _excess(slow)) is not None
+    ]
+    if not known:
+        return None
+    excess, peers = max(known)
+    return {"seconds": round(excess, 3), "gpu_seconds": round(excess * peers, 3)}
+
+
+def _excess(slow: dict[str, Any]) -> float | None:
+    if slow.get("excess_s") is not None:
+        return float(slow["excess_s"])
+    seconds, reference = slow.get("seconds"), slow.get("reference_s")
+    return None if seconds is None or reference is None else float(seconds - reference)
+
+
+def _cost_words(known: dict[str, float] | None) -> str:
+    if known is None:
+        return ""
+    return f"{known['seconds']:.1f} s a round, at most {known['gpu_seconds']:.0f} GPU-seconds of peers that wait"
+
+
+def _names(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
+
+
+def _name(name: str) -> str:
+    return " ".join(legible(name).split())
+
+
+def _text(said: str) -> str:
+    return " ".join(legible(said).split())[:_MOST_CHARS]
+
+
+def _moment(at: dt.datetime | None) -> str | None:
+    return None if at is None else at.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

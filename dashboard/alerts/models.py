@@ -1,0 +1,138 @@
+"""Rules and channels of a team, its alerts, and every try to tell somebody of one."""
+
+import secrets
+import uuid
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+
+from ingest.models.outbox import Happened
+
+SECRET_BYTES = 32
+
+
+class AlertState(models.TextChoices):
+    """Open ones want somebody; who acknowledges one looks after it; of a silenced one nothing more is told."""
+
+    OPEN = "open"
+    ACKNOWLEDGED = "acknowledged"
+    SILENCED = "silenced"
+    RESOLVED = "resolved"
+
+
+class DeliveryState(models.TextChoices):
+    """`failed` has been given up after a day of tries."""
+
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+
+
+class Setup(models.Model):
+    """That a team was given the default rules, once: those that it deletes do not come back."""
+
+    team = models.OneToOneField("teams.Team", models.CASCADE, primary_key=True, related_name="alert_setup")
+    made_at = models.DateTimeField(auto_now_add=True)
+
+
+def new_secret() -> str:
+    """The text with which a channel signs what it sends: 256 random bits."""
+    return "rws_" + secrets.token_urlsafe(SECRET_BYTES)
+
+
+class Channel(models.Model):
+    """One way to tell a team's people. `settings` are those of its way (dashboard.alerts.channels)."""
+
+    team = models.ForeignKey("teams.Team", models.CASCADE, related_name="channels")
+    name = models.CharField(max_length=128)
+    way = models.CharField(max_length=16)
+    settings = models.JSONField(default=dict)
+    secret = models.CharField(max_length=64, default=new_secret)
+    pages_only = models.BooleanField(default=False, help_text="Used only where somebody is to be woken.")
+    enabled = models.BooleanField(default=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Rule(models.Model):
+    """Which findings become alerts. An empty list asks nothing; no channel means every channel of the team."""
+
+    team = models.ForeignKey("teams.Team", models.CASCADE, related_name="rules")
+    name = models.CharField(max_length=128)
+    enabled = models.BooleanField(default=True)
+    pages = models.BooleanField(default=False, help_text="Whether somebody is to be woken.")
+    kinds = models.JSONField(default=list)
+    severities = models.JSONField(default=list)
+    phases = models.JSONField(default=list)
+    projects = models.JSONField(default=list)
+    tags = models.JSONField(default=list)
+    channels = models.ManyToManyField(Channel, related_name="rules", blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Alert(models.Model):
+    """An incident that a rule wants told: one for each run, kind and phase, whatever findings come and go in it.
+
+    `finding` is the newest of them; `times` counts how often it opened.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey("teams.Team", models.CASCADE, related_name="alerts")
+    run = models.ForeignKey("ingest.Run", models.CASCADE, related_name="alerts", db_constraint=False)
+    finding = models.ForeignKey("ingest.Finding", models.CASCADE, related_name="alerts", db_constraint=False)
+    kind = models.CharField(max_length=32)
+    phase = models.CharField(max_length=128, blank=True, default="")
+    state = models.CharField(max_length=16, choices=AlertState, default=AlertState.OPEN)
+    pages = models.BooleanField(default=False)
+    times = models.PositiveIntegerField(default=1)
+    opened_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+    resolved_at = models.DateTimeField(null=True)
+    told_at = models.DateTimeField(null=True, help_text="When people were last to be told that it opened.")
+    silenced_until = models.DateTimeField(null=True)
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    changed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["run", "kind", "phase"], name="alert_incident")]
+        indexes: ClassVar = [models.Index(fields=["team", "-opened_at", "id"], name="alert_newest")]
+
+
+class Delivery(models.Model):
+    """One message through one channel. `key` is the same for all tries, so that a receiver may drop the second.
+
+    `content` is what is told (dashboard.alerts.message); `alert` is null for a test. `claimed_until` is set by
+    whoever tries it now: once it is past, its worker is gone and another may.
+    """
+
+    key = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    channel = models.ForeignKey(Channel, models.CASCADE, related_name="deliveries")
+    alert = models.ForeignKey(Alert, models.CASCADE, null=True, related_name="deliveries", db_constraint=False)
+    outbox = models.ForeignKey("ingest.Outbox", models.CASCADE, null=True, related_name="+", db_constraint=False)
+    happened = models.CharField(max_length=16, choices=[*Happened.choices, ("test", "Test")])
+    content = models.JSONField()
+    state = models.CharField(max_length=16, choices=DeliveryState, default=DeliveryState.WAITING)
+    made_at = models.DateTimeField()
+    next_try_at = models.DateTimeField(null=True)
+    claimed_until = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["outbox", "channel"], name="delivery_once")]
+        indexes: ClassVar = [
+            models.Index(fields=["next_try_at"], condition=models.Q(state="waiting"), name="delivery_waiting")
+        ]
+
+
+class Try(models.Model):
+    """One try of a delivery; without an end its worker died in the middle, or is at it."""
+
+    delivery = models.ForeignKey(Delivery, models.CASCADE, related_name="tries", db_constraint=False)
+    begun_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    delivered = models.BooleanField(default=False)
+    answer = models.TextField(blank=True, default="", help_text="What came of it, in words.")

@@ -1,0 +1,60 @@
+// The inbox keeps itself current, and is worked through by keyboard: j and k move, letters do what the buttons do.
+
+const KEPT = "roundwatch.alert";
+const DOES = { a: "acknowledge", s: "silence", r: "resolve", o: "reopen" };
+const away = document.getElementById("away");
+
+const leads = () => [...document.querySelectorAll("[data-alert]")];
+const current = () => document.activeElement?.closest("tr")?.querySelector("[data-alert]") ?? null;
+
+function move(step) {
+    const all = leads();
+    const at = all.indexOf(current());
+    all[at < 0 ? 0 : Math.max(0, Math.min(all.length - 1, at + step))]?.focus();
+}
+
+/** What comes into the place of a row that a change moves away is looked at next. */
+function keep(row) {
+    sessionStorage.setItem(KEPT, String([...row.parentElement.children].indexOf(row)));
+}
+
+document.addEventListener("keydown", (event) => {
+    if (event.target.closest("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) {
+        return;
+    }
+    if (event.key === "j" || event.key === "k") {
+        move(event.key === "j" ? 1 : -1);
+    } else if (event.key in DOES) {
+        current()?.closest("tr").querySelector(`button[value="${DOES[event.key]}"]`)?.click();
+    }
+});
+
+document.addEventListener("submit", (event) => {
+    const row = event.submitter?.closest("tr");
+    if (row) {
+        keep(row);
+    }
+});
+
+document.querySelector("[data-filters]").addEventListener("change", (event) => event.currentTarget.requestSubmit());
+
+document.body.addEventListener("htmx:beforeRequest", (event) => {
+    if (document.hidden) {
+        event.preventDefault();
+    }
+});
+for (const name of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
+    document.body.addEventListener(name, () => {
+        away.hidden = false;
+    });
+}
+document.body.addEventListener("htmx:afterOnLoad", () => {
+    away.hidden = true;
+});
+
+const kept = sessionStorage.getItem(KEPT);
+if (kept !== null) {
+    sessionStorage.removeItem(KEPT);
+    const all = leads();
+    all[Math.min(Number(kept), all.length - 1)]?.focus();
+}
