@@ -46,9 +46,11 @@ SEARCH = settings(
 
 def operations() -> list[Operation]:
     """Every operation that the schema tells of."""
-    schema = schemathesis.openapi.from_dict(json.loads(json.dumps(api.get_openapi_schema())))
-    found = [each.ok() for each in schema.get_all_operations() if isinstance(each, Ok)]
-    assert len(found) == 12
+    document = json.loads(json.dumps(api.get_openapi_schema()))
+    found = [
+        each.ok() for each in schemathesis.openapi.from_dict(document).get_all_operations() if isinstance(each, Ok)
+    ]
+    assert len(found) == sum(map(len, document["paths"].values())) >= 12
     return found
 
 
