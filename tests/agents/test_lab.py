@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def wall(act: Act) -> float:
     return max(end for _, end in act.part.values()) - min(begin for begin, _ in act.part.values())
 
 
-def play(scenario: Scenario, collector: Collector, speed: float = float("inf"), **more: float) -> Player:
+def play(scenario: Scenario, collector: Collector, speed: float = float("inf"), **more: Any) -> Player:
     teller = Teller(collector.url, "t", patience_s=1)
     player = Player(scenario, teller, Wishes(project="lab", run="r", speed=speed, **more))
     try:
@@ -243,6 +244,25 @@ def test_played_faster_phases_are_seen_open_and_last_as_long_as_ever(collector: 
     )
 
 
+def test_from_a_round_on_what_was_before_is_told_at_once_and_the_rest_as_it_happens(collector: Collector) -> None:
+    scenario = short()
+
+    play(scenario, collector, speed=8.0, since=2)
+
+    seen = [
+        (one["name"], one["round"])
+        for request in collector.requests
+        for batch in request["batches"]
+        for one in batch["open"]
+    ]
+    assert {index for _, index in seen} == {2}
+    for heard in collector.workers():
+        assert heard.whole()
+        assert told(heard) == expected(scenario, heard.identity["worker"])
+    ends = [row["begin_ns"] + row["duration_ns"] for heard in collector.workers() for row in heard.phases()]
+    assert abs(now_ns() - max(ends)) < 5e9
+
+
 def test_a_failure_comes_by_itself_or_when_it_is_triggered(collector: Collector) -> None:
     by_time, by_key = short({"x": ("data waits", 3.0)}), short({"x": ("data waits", 1e9)})
 
@@ -338,6 +358,8 @@ def test_an_interrupt_ends_all_workers_as_killed(collector: Collector, environme
         (["run-6", "--speed", "0.5"], "--speed is from 1 to 1000, not 0.5"),
         (["run-6", "--speed", "nan"], "--speed is from 1 to 1000, not nan"),
         (["run-6", "--ago", "3"], "--ago is for --history"),
+        (["run-6", "--from", "7"], "--from is a round from 0 to 6, and not for --history"),
+        (["run-6", "--from", "2", "--history"], "--from is a round from 0 to 6, and not for --history"),
         (["run-6", "--history", "--ago", "-1"], "--ago is a number of hours, not -1"),
         (["run-6", "--url", "nowhere"], "ROUNDWATCH_URL must look like https://host"),
         (["run-6", "--url", "http://127.0.0.1:9"], "ROUNDWATCH_TOKEN is not set"),

@@ -24,11 +24,13 @@ scenarios:
 {scenarios}
 
 Nothing is trained and no device is used: the records of all workers are sent from here, each as a worker of its own.
-What is recorded lasts as long as the scenario says however fast it is played; played faster, it began earlier.
+What is recorded lasts as long as the scenario says however fast it is played. Played faster it lies in the past until
+its end, and the live page, which draws open bars up to now, draws them too long; --from keeps to real time.
 
 examples:
   roundwatch lab                               list the scenarios
   roundwatch lab run-6                         as it happened: watch the run's page meanwhile
+  roundwatch lab run-6 --from 4                the same, with all before round 4 told at once
   roundwatch lab run-6 --speed 10              ten seconds of it in one
   roundwatch lab dry-run --history             at once, as a run that has just ended
   roundwatch lab dry-run --history --ago 48    the same, two days ago
@@ -57,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
             check_url(os.environ.get("ROUNDWATCH_URL", "")),
             check_token(os.environ.get("ROUNDWATCH_TOKEN", "")),
         )
-        wishes = _wishes(given)
+        wishes = _wishes(given, known[given.name].rounds)
     except ValueError as error:
         return _refuse(str(error))
     if not token:
@@ -81,6 +83,9 @@ def _parser(known: Mapping[str, Scenario]) -> argparse.ArgumentParser:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--speed", type=float, default=1.0, metavar="N", help="seconds of it in one second (default: 1)")
     how.add_argument("--history", action="store_true", help="at once, as a run that has ended")
+    parser.add_argument(
+        "--from", dest="since", type=int, default=0, metavar="N", help="tell what is before round N at once"
+    )
     parser.add_argument("--ago", type=float, default=0.0, metavar="HOURS", help="how long ago a history ended")
     parser.add_argument("--project", default="lab", help="the run's project (default: lab)")
     parser.add_argument("--run-id", metavar="ID", help="the run's id (default: a new one)")
@@ -88,9 +93,11 @@ def _parser(known: Mapping[str, Scenario]) -> argparse.ArgumentParser:
     return parser
 
 
-def _wishes(given: argparse.Namespace) -> Wishes:
+def _wishes(given: argparse.Namespace, rounds: int) -> Wishes:
     if not 1 <= given.speed <= MOST_SPEED:
         raise ValueError(f"--speed is from 1 to {MOST_SPEED:.0f}, not {given.speed:g}")
+    if not 0 <= given.since < rounds or (given.since and given.history):
+        raise ValueError(f"--from is a round from 0 to {rounds - 1}, and not for --history")
     if given.ago and not given.history:
         raise ValueError("--ago is for --history: what is played is played now")
     if not 0 <= given.ago < 24 * 365 * 20:
@@ -100,11 +107,11 @@ def _wishes(given: argparse.Namespace) -> Wishes:
         if fault := wire.name_fault(text):
             raise ValueError(f"{what}: {fault}")
     speed = float("inf") if given.history else given.speed
-    return Wishes(project=given.project, run=run, speed=speed, ago_s=given.ago * 3600)
+    return Wishes(project=given.project, run=run, speed=speed, ago_s=given.ago * 3600, since=given.since)
 
 
 def _play(scenario: Scenario, wishes: Wishes, teller: Teller, url: str) -> int:
-    length = scenario.seconds()
+    length = scenario.seconds() - (scenario.acts()[wishes.since - 1].next_s if wishes.since else 0.0)
     takes = "at once" if wishes.speed == float("inf") else f"in {length / wishes.speed:.0f} s"
     print(
         f"{scenario.name}: {length:.0f} s of {len(scenario.workers)} workers {takes}, run {wishes.run} on {url}",

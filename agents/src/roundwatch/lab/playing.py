@@ -21,12 +21,16 @@ MOST_RECORDS = 4_000  # of a request
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """How to play: `speed` seconds of the scenario a second, infinite for history that ended `ago_s` ago."""
+    """How to play: `speed` seconds of the scenario a second, infinite for history that ended `ago_s` ago.
+
+    What is before round `since` is told at once, as if it had just happened.
+    """
 
     project: str
     run: str
     speed: float = 1.0
     ago_s: float = 0.0
+    since: int = 0
 
 
 class Player:
@@ -45,35 +49,42 @@ class Player:
     def play(self) -> None:
         """From begin to end. Raises NotTakenError; on KeyboardInterrupt the workers end as killed."""
         self._teller.meet()
-        speed, length = self._wishes.speed, self._scenario.seconds()
-        saved = length if math.isinf(speed) else length * (1 - 1 / speed)
+        speed, length, skipped = self._wishes.speed, self._scenario.seconds(), self._skipped_s()
+        saved = length if math.isinf(speed) else skipped + (length - skipped) * (1 - 1 / speed)
         self._origin_ns = self._teller.now_ns() - round((max(0.0, saved) + self._wishes.ago_s) * 1e9)
         try:
             self._begin(self._scenario.workers, 0.0)
             if math.isinf(speed):
                 self._all_at_once()
             else:
-                self._as_it_happens(speed)
+                self._as_it_happens(speed, skipped)
         except KeyboardInterrupt:
             self._end("killed", self._timeline.reached_s)
             self._send(self._timeline.reached_s, everything=True)
             raise
 
     def _all_at_once(self) -> None:
-        while (moment := self._timeline.take(math.inf, self._failures)) is not None:
+        self._record_until(math.inf)
+        self._send(self._timeline.reached_s, everything=True)
+
+    def _record_until(self, until_s: float) -> None:
+        while (moment := self._timeline.take(until_s, self._failures)) is not None:
             self._record(moment)
             if sum(one.waiting() for one in self._recorders.values()) >= MOST_RECORDS:
                 self._send(moment.at_s, everything=False)
-        self._send(self._timeline.reached_s, everything=True)
 
-    def _as_it_happens(self, speed: float) -> None:
+    def _skipped_s(self) -> float:
+        """When the round begins from which on it is played."""
+        since = self._wishes.since
+        return self._scenario.acts()[since - 1].next_s if since else 0.0
+
+    def _as_it_happens(self, speed: float, skipped_s: float) -> None:
         began = time.monotonic()
         over = False
         while not over:
-            now_s = (time.monotonic() - began) * speed
+            now_s = skipped_s + (time.monotonic() - began) * speed
             self._failing |= self._triggered()
-            while (moment := self._timeline.take(now_s, self._failures)) is not None:
-                self._record(moment)
+            self._record_until(now_s)
             over = self._timeline.over
             at_s = min(now_s, self._timeline.end_s) if over else now_s
             self._send(at_s, everything=over)
