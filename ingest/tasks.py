@@ -14,7 +14,7 @@ from ingest.detection.windows import FILLS_S
 from ingest.feed import messages
 from ingest.feed.publisher import publish, publish_findings
 from ingest.queries import artifacts, judging, judging_windows, logged, rounds
-from ingest.store import analyses, deletion, findings, summaries
+from ingest.store import analyses, deletion, findings, live_findings, summaries
 from ingest.store.findings import Changed
 from ingest.store.locks import Lock, hold
 from ingest.store.summaries import Try
@@ -84,7 +84,8 @@ def _judge_windows(judged: judging.Closed, index: int) -> Changed:
         if one.once and history.windows:
             window = history.windows[-1].rounds
             summaries.save_sights(one.reach.versions(window), judgement.sights)
-            changed += findings.put_once(run, straggler.KIND, window[0], judgement.once)
+            joined, once = live_findings.take_closed(run, window, judgement.once)
+            changed += joined + findings.put_once(run, straggler.KIND, window[0], once)
         if one.lasting:
             since = _known_from(history)
             changed += findings.put_lasting(run, straggler.KIND, since, judgement.lasting)

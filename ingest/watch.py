@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 _UNJUDGED_FOR_S = 2.0  # a closed round is left to the one who closed it for so long
 _ASK_AGAIN_S = 15.0  # then asked for again, should the task have been lost
 _MOST_ASKED = 500
-QUICK_LOCK, SLOW_LOCK = 72_021, 72_022  # only have to differ from our other advisory locks
+QUICK_LOCK, SLOW_LOCK, OPEN_LOCK = 72_021, 72_022, 72_023  # only have to differ from our other advisory locks
 
 
 @dataclass(slots=True)

@@ -110,6 +110,14 @@ def meta(
     return encode_json(FrameType.META, filled) if filled else b""
 
 
+def amber(marks: Sequence[tuple[int, int, int]]) -> bytes:
+    """A META frame with all open phases of the run that last suspiciously long: (attempt, start number, lane).
+
+    A hint that may be late or lost; what matters follows as a finding.
+    """
+    return encode_json(FrameType.META, {"amber": [list(mark) for mark in marks]})
+
+
 def findings(rows: Sequence[Finding]) -> bytes:
     """A FINDING frame; empty bytes for none."""
     return encode_json(FrameType.FINDING, [finding_entry(row) for row in rows]) if rows else b""

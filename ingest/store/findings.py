@@ -66,6 +66,22 @@ def put_lasting(run: Run, kind: str, known_from: int, verdicts: Sequence[Verdict
     return _filled([*changed, *(_resolve(row, timezone.now()) for row in _but(forgotten, verdicts))])
 
 
+def put_one(run: Run, verdict: Verdict) -> Finding | None:
+    """Store one verdict, whatever others there are of its kind; returns the finding if it changed."""
+    return _put(run, verdict, _content(verdict))
+
+
+def resolve_one(row: Finding, at: dt.datetime, observed: str) -> Finding | None:
+    """Close an incident, and say so; returns it if nobody else has changed it meanwhile."""
+    over = {"state": FindingState.RESOLVED, "resolved_at": max(at, row.opened_at), "observed": observed}
+    return _swap(row, over) or None
+
+
+def withdraw_one(row: Finding) -> Finding | None:
+    """Take back what later records no longer show; returns the finding if it changed."""
+    return _withdraw(row)
+
+
 def resolve_of_ended_runs() -> dict[UUID, list[Finding]]:
     """Resolve what is open in runs that have ended; returns what changed, by run."""
     rows = Finding.objects.filter(state=FindingState.OPEN, run__ended_at__isnull=False).select_related("run")

@@ -36,3 +36,10 @@ def hold(lock: Lock, what: UUID | str) -> None:
     """Hold the lock for `what` until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [int(lock), str(what)])
+
+
+def try_hold(lock: Lock, what: UUID | str) -> bool:
+    """Hold the lock for `what` until the transaction ends, if nobody else does; returns whether it is held."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, hashtext(%s))", [int(lock), str(what)])
+        return bool(cursor.fetchone()[0])

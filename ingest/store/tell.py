@@ -8,7 +8,7 @@ from uuid import UUID
 import numpy as np
 from django.db.models import Sum
 
-from ingest.feed import messages
+from ingest.feed import deadlines, messages
 from ingest.feed.events import Events, events
 from ingest.feed.messages import Spans
 from ingest.feed.publisher import publish
@@ -41,6 +41,8 @@ def tell_run(news: News) -> None:
         messages.beats(list(news.beats.values())),
     ]
     publish(news.run_id, b"".join(frames), news.numbers)
+    if news.spans or news.events:
+        deadlines.tell_news(news.run_id)
 
 
 def by_run(hosts: Iterable[HostNews]) -> dict[UUID, list[HostNews]]:

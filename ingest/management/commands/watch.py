@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from ingest import watch
+from ingest import watch, watch_open
 
 
 class Command(BaseCommand):
@@ -17,12 +17,15 @@ class Command(BaseCommand):
     help = "Run the watcher: states, closing rounds, lost judgements, partitions and retention."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run quick chores here and slow ones beside."""
+        """Run quick chores here; beside them slow ones, and the watch over open phases, which waits for neither."""
         stopped = threading.Event()
         signal.signal(signal.SIGTERM, _leave)
         signal.signal(signal.SIGINT, _leave)
         slow = watch.Watcher(watch.slow_chores(), watch.SLOW_LOCK)
         threading.Thread(target=slow.run, args=(stopped,), daemon=True, name="slow chores").start()
+        open_phases = watch.Chore("open phases", watch_open.EVERY_S, watch_open.OpenPhases().look)
+        live = watch.Watcher([open_phases], watch.OPEN_LOCK, tick_s=watch_open.EVERY_S / 2)
+        threading.Thread(target=live.run, args=(stopped,), daemon=True, name="open phases").start()
         watch.Watcher(watch.quick_chores(), watch.QUICK_LOCK).run(stopped)
 
 

@@ -1,0 +1,250 @@
+"""Phases that are slow while they run: found in the database, told once, resolved, and joined by the closed verdict."""
+
+import datetime as dt
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import redis
+from django.conf import settings
+from django.utils import timezone
+
+from ingest import watch_open
+from ingest.feed import deadlines, frames
+from ingest.feed.frames import FrameType
+from ingest.feed.publisher import feed_key
+from ingest.models import Finding, Stream, Worker
+from ingest.store import rounds
+from ingest.tasks import judge_round
+from tests.cast import Cast
+from tests.ingest import scenarios
+from tests.ingest.playing import Playing
+from tests.ingest.scenarios import Scenario
+from tests.ingest.storing import Story, store
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SIXTEEN = scenarios.two_slow_encoders(4)
+ENCODES_AT = SIXTEEN.rounds[-1][0] + 30.0
+SLOW_WORKERS = ["rank-6", "rank-7"]
+
+
+def playing(cast: Cast, scenario: Scenario = SIXTEEN, *, at_s: float | None = None, key: str = "run-1") -> Playing:
+    """The last round of a scenario, the others told; its second `at_s` is now (a little after its end by default)."""
+    now_s = scenario.rounds[-1][1] + 2 if at_s is None else at_s
+    last = len(scenario.rounds) - 1
+    story = Story(cast.team, scenario, key=key, begin_ns=time.time_ns() - round(now_s * 1e9))
+    for index in range(last):
+        story.tell(index)
+    return Playing(story, last)
+
+
+def look(*, since_ns: int = 0) -> None:
+    """As a watcher that has just begun, and remembers nothing."""
+    watch_open.OpenPhases(since_ns=since_ns).look()
+
+
+def found(play: Playing, kind: str = "slow_phase") -> list[Finding]:
+    return list(Finding.objects.filter(run=play.story.run, kind=kind))
+
+
+def told(play: Playing) -> list[tuple[FrameType, Any]]:
+    """The JSON frames that viewers of the run were sent."""
+    entries: Any = redis.Redis.from_url(settings.REDIS_URL).xrange(feed_key(play.story.run.pk))
+    decoded = [frame for _, fields in entries for frame in frames.decode(fields[b"f"])]
+    return [(kind, payload["json"]) for kind, payload in decoded if "json" in payload]
+
+
+def amber(play: Playing) -> set[int]:
+    """The lanes whose bars the newest word on it calls amber."""
+    said = [meta["amber"] for kind, meta in told(play) if kind is FrameType.META and "amber" in meta]
+    return {lane for _, _, lane in said[-1]} if said else set()
+
+
+def lanes(play: Playing, names: list[str]) -> set[int]:
+    return set(Worker.objects.filter(run=play.story.run, name__in=names).values_list("index", flat=True))
+
+
+def test_first_their_bars_turn_amber_then_a_finding_opens_and_it_is_over_when_they_end(cast: Cast) -> None:
+    play = playing(cast)
+
+    play.upto(ENCODES_AT + 2.5)
+    look()
+    assert (amber(play), found(play)) == (set(), [])
+
+    play.upto(ENCODES_AT + 3.8)
+    look()
+    assert (amber(play), found(play)) == (lanes(play, SLOW_WORKERS), [])
+
+    play.upto(ENCODES_AT + 5.0)
+    look()
+    (finding,) = found(play)
+    assert (finding.state, finding.workers, finding.phase, finding.rounds) == ("open", SLOW_WORKERS, "encode", [3])
+    assert finding.observed.startswith("encode still runs on rank-6 and rank-7 after 5.0 s; 14 of 15 peers")
+    assert {lane for _, _, lane, _ in finding.spans} == lanes(play, SLOW_WORKERS)
+    assert [row for kind, rows in told(play) if kind is FrameType.FINDING for row in rows][-1]["id"] == str(finding.pk)
+
+    play.upto(ENCODES_AT + 17.9)
+    look()
+    (left,) = found(play)
+    assert (left.state, left.workers, left.opened_at) == ("open", ["rank-7"], finding.opened_at)
+    assert left.spans == finding.spans
+
+    play.upto(ENCODES_AT + 18.1)
+    look()
+    (over,) = found(play)
+    assert (over.pk, over.state) == (finding.pk, "resolved")
+    assert over.observed.startswith("It is over. ")
+    assert amber(play) == set()
+    assert Finding.objects.filter(run=play.story.run).count() == 1
+
+
+def test_what_its_closed_round_says_joins_the_finding_that_was_told(cast: Cast) -> None:
+    play = playing(cast)
+    play.upto(ENCODES_AT + 5.0)
+    look()
+    play.end()
+    rounds.close_ended(play.story.run.pk)
+    judge_round(str(play.story.run.pk), 3, 0)
+    look()
+
+    (finding,) = found(play)
+    assert finding.state == "resolved"
+    assert finding.observed.startswith("encode took 17.8 s on rank-6 and 18.0 s on rank-7")
+    assert finding.workers == SLOW_WORKERS
+    assert finding.evidence["cohorts"]
+    assert found(play, "straggler") == []
+
+
+def test_late_records_that_show_nothing_slow_take_the_closed_verdict_back(cast: Cast) -> None:
+    play = playing(cast)
+    play.upto(ENCODES_AT + 5.0)
+    look()
+    play.end()
+    rounds.close_ended(play.story.run.pk)
+    judge_round(str(play.story.run.pk), 3, 0)
+    (told_of,) = found(play)
+    # What looked like encoding was mostly a wait nested in it, of which its host told later.
+    for _, start, lane, _ in told_of.spans:
+        recorder = play.story.recorders[Worker.objects.get(run=play.story.run, index=lane).name]
+        begin_ns, end_ns = play.story.at(ENCODES_AT + 1), play.story.at(ENCODES_AT + 17)
+        store(cast.team, [recorder.phase("wait", begin_ns, end_ns, round=3, parent=start).batch()])
+    rounds.close_ended(play.story.run.pk)
+    judge_round(str(play.story.run.pk), 3, 0)
+
+    (finding,) = found(play)
+    assert (finding.state, finding.workers, finding.spans) == ("resolved", [], [])
+    assert finding.observed == "Records that came later show no slow worker."
+
+
+def test_nothing_is_said_of_a_phase_that_was_not_reported_open_after_its_limit(cast: Cast) -> None:
+    play = playing(cast, at_s=ENCODES_AT + 9)  # by the server's clock the limit is long past
+    play.upto(ENCODES_AT + 3.0)
+    look()
+
+    assert found(play) == []
+
+
+def test_without_redis_the_scan_finds_it_and_with_it_a_deadline_is_set(cast: Cast) -> None:
+    client = redis.Redis.from_url(settings.REDIS_URL)
+    play = playing(cast, at_s=ENCODES_AT + 3.9)
+    play.upto(ENCODES_AT + 3.0)
+    look()
+    due_s = client.zscore(deadlines.KEY, str(play.story.run.pk))
+    begun_s = play.story.at(ENCODES_AT) / 1e9
+    assert due_s is not None
+    assert due_s - begun_s == pytest.approx(4.15, abs=0.3)  # now and a little, for the bars are amber already
+
+    client.flushdb()
+    play.upto(ENCODES_AT + 5.0)
+    client.delete(deadlines.KEY)
+    look()
+
+    assert len(found(play)) == 1
+
+
+def test_the_runs_that_are_due_are_taken_once_and_the_earliest_time_counts(cast: Cast) -> None:
+    play = playing(cast)
+    run = play.story.run.pk
+    redis.Redis.from_url(settings.REDIS_URL).delete(deadlines.KEY)
+    deadlines.look_at(run, 100.0)
+    deadlines.look_at(run, 200.0)
+
+    assert deadlines.take_due(99.0) == []
+    assert deadlines.take_due(101.0) == [run]
+    assert deadlines.take_due(300.0) == []
+
+
+def test_a_finding_asks_each_process_for_its_stacks_once_and_shows_them(cast: Cast) -> None:
+    play = playing(cast)
+    play.upto(ENCODES_AT + 5.0)
+    look()
+
+    rows = Stream.objects.filter(run=play.story.run, asked__isnull=False)
+    asked: dict[str, Any] = dict(rows.values_list("worker__name", "asked"))
+    assert set(asked) == set(SLOW_WORKERS)
+    (finding,) = found(play)
+    starts = {start for _, start, _, _ in finding.spans}
+    assert {wish["start"] for wish in asked.values()} == starts
+
+    recorder = play.story.recorders["rank-6"]
+    frame = ["model.py", 12, "pack"]
+    recorder.event(
+        "stacks", play.story.at(ENCODES_AT + 5.5), round=3, start=asked["rank-6"]["start"],
+        threads=[{"name": "MainThread", "frames": [frame], "more": 0}],
+    )  # fmt: skip
+    play.upto(ENCODES_AT + 6.0)
+    look()
+    look()
+
+    (finding,) = found(play)
+    (stacks,) = finding.evidence["stacks"]
+    assert stacks["threads"] == [{"name": "MainThread", "frames": [frame]}]
+    assert not Stream.objects.filter(run=play.story.run, asked__isnull=False).exists()
+
+
+def test_a_silent_worker_is_lost_only_to_a_watcher_that_has_listened_for_long_enough(cast: Cast) -> None:
+    play = playing(cast)
+    play.upto(ENCODES_AT + 5.0)
+    quiet = timezone.now() - dt.timedelta(seconds=17)
+    Worker.objects.filter(run=play.story.run, name="rank-6").update(last_seen=quiet)
+
+    look(since_ns=time.time_ns())
+    assert found(play, "worker_lost") == []
+    (slow,) = found(play)
+    assert slow.workers == SLOW_WORKERS
+
+    look()
+    (lost,) = found(play, "worker_lost")
+    assert (lost.state, lost.severity, lost.workers) == ("open", "critical", ["rank-6"])
+    (slow,) = found(play)
+    assert slow.workers == ["rank-7"]
+
+    look(since_ns=time.time_ns())
+    assert found(play, "worker_lost")[0].state == "open"
+    play.upto(ENCODES_AT + 6.0)
+    look()
+    assert found(play, "worker_lost")[0].state == "resolved"
+
+
+def test_another_teams_run_of_the_same_name_neither_counts_nor_is_named(cast: Cast) -> None:
+    ours = playing(cast)
+    theirs = playing(replace(cast, team=cast.other_team))
+    ours.upto(ENCODES_AT + 1.0)
+    theirs.upto(ENCODES_AT + 5.0)
+    look()
+
+    assert [(row.run_id, row.workers) for row in Finding.objects.all()] == [(theirs.story.run.pk, SLOW_WORKERS)]
+
+
+def test_one_run_that_cannot_be_looked_at_leaves_the_others_watched(cast: Cast) -> None:
+    broken, sound = playing(cast, key="broken"), playing(cast, key="sound")
+    for play in (broken, sound):
+        play.upto(ENCODES_AT + 5.0)
+    stream = Stream.objects.filter(run=broken.story.run, opens__contains=[{"name": "encode"}]).first()
+    assert stream is not None
+    Stream.objects.filter(pk=stream.pk).update(opens=[{"name": "encode"}])
+    look()
+
+    assert [row.run_id for row in Finding.objects.all()] == [sound.story.run.pk]
