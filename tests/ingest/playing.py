@@ -1,5 +1,7 @@
 """A scenario's round while it goes on: each worker's records as of some second, open phases among them."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tests.ingest.scenarios import Did
@@ -52,3 +54,11 @@ class Playing:
         if did.end_s <= at_s:
             self._done.add(key)
             recorder.close(self._open[key], story.at(did.end_s), **did.attrs)
+
+
+def eventually(condition: Callable[[], object], within_s: float = 20) -> None:
+    """Wait until the condition holds; fail where it does not in time."""
+    deadline = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come about in time"
+        time.sleep(0.05)

@@ -77,6 +77,30 @@ test("an open bar of a lost attempt stops where it was last heard of", () => {
   assert.equal(store.lane(0).open[0].end, 10e9);
 });
 
+test("an open bar is amber while it is said to be, also when it is told of later", () => {
+  const store = new Store();
+  const flags = () => store.lane(0).open.map((open) => [open.id, open.flags & FLAG.SLOW]);
+  store.apply(message(beat(20), openOf(15)));
+  store.apply(message(meta({ amber: [[0, 15, 0]] })));
+  assert.deepEqual(flags(), [[15, FLAG.SLOW]]);
+  store.apply(message(beat(21), openOf(15)));
+  assert.deepEqual(flags(), [[15, FLAG.SLOW]]);
+  store.apply(message(meta({ dropped: 1 })));
+  assert.deepEqual(flags(), [[15, FLAG.SLOW]], "nothing was said of it");
+  store.apply(message(meta({ amber: [] })));
+  assert.deepEqual(flags(), [[15, 0]]);
+});
+
+test("a phase that is slow while it runs is compared with what its finding says", () => {
+  const store = new Store();
+  const evidence = { slow: [{ worker: "a", reference_s: 1.9, against: "peers" }] };
+  store.apply(message(meta({ lanes: [{ lane: 0, name: "a" }] }), beat(20), openOf(15)));
+  store.apply(message(findings([{ id: "s", kind: "slow_phase", state: "open", rounds: [4], workers: ["a"], spans: [[0, 15, 0, 4]], evidence }])));
+  assert.equal(store.marks.comparison(0, 15, store.lanes).reference_s, 1.9);
+  store.apply(message(meta({ amber: [] })));
+  assert.equal(store.lane(0).open[0].flags & FLAG.SLOW, FLAG.SLOW, "a finding outlasts the hint");
+});
+
 const finding = { id: "f", kind: "straggler", state: "resolved", rounds: [4], workers: ["a"], spans: [[0, 11, 0, 4]], evidence: { cohorts: [{ slow: [{ worker: "a", ratio: 9.3 }] }] } };
 const lanes = meta({ lanes: [{ lane: 0, name: "a", role: "trainer" }] });
 

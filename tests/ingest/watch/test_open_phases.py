@@ -1,25 +1,28 @@
 """Phases that are slow while they run: found in the database, told once, resolved, and joined by the closed verdict."""
 
 import datetime as dt
+import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import redis
 from django.conf import settings
+from django.db import connection
 from django.utils import timezone
 
-from ingest import watch_open
+from ingest import watch, watch_open
 from ingest.feed import deadlines, frames
 from ingest.feed.frames import FrameType
 from ingest.feed.publisher import feed_key
-from ingest.models import Finding, Stream, Worker
+from ingest.models import Finding, Outbox, Stream, Worker
 from ingest.store import rounds
 from ingest.tasks import judge_round
 from tests.cast import Cast
 from tests.ingest import scenarios
-from tests.ingest.playing import Playing
+from tests.ingest.playing import Playing, eventually
 from tests.ingest.scenarios import Scenario
 from tests.ingest.storing import Story, store
 
@@ -248,3 +251,47 @@ def test_one_run_that_cannot_be_looked_at_leaves_the_others_watched(cast: Cast) 
     look()
 
     assert [row.run_id for row in Finding.objects.all()] == [sound.story.run.pk]
+
+
+def leads(lock: int) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = %s)", [lock])
+        return bool(cursor.fetchone()[0])
+
+
+def test_it_is_found_ten_seconds_before_the_end_and_told_once_though_the_watcher_is_killed_and_redis_is_lost(
+    cast: Cast, process: Callable[..., subprocess.Popen[bytes]], asked: Callable[[], int]
+) -> None:
+    first = process("manage.py", "watch")
+    eventually(lambda: leads(watch.OPEN_LOCK), within_s=60)
+    play = playing(cast, at_s=ENCODES_AT + 2.4)
+
+    def at_s() -> float:
+        return (time.time_ns() - play.story.begin_ns) / 1e9
+
+    def goes_on(condition: Callable[[], object]) -> bool:
+        """Whether it has come about; the training goes on meanwhile, and is told of as an agent would."""
+        play.upto(min(at_s(), ENCODES_AT + 17.0))
+        time.sleep(0.15)
+        return bool(condition())
+
+    eventually(lambda: goes_on(lambda: found(play)), within_s=15)
+    found_at_s = at_s()
+    (finding,) = found(play)
+    assert finding.workers == SLOW_WORKERS
+    assert found_at_s < ENCODES_AT + 17.8 - 10
+
+    first.kill()
+    first.wait()
+    redis.Redis.from_url(settings.REDIS_URL).flushdb()
+    process("manage.py", "watch")
+    process("-m", "celery", "-A", "dashboard.project.celery", "worker", "--pool", "solo", "--loglevel", "WARNING")
+    eventually(lambda: goes_on(lambda: found(play)[0].version > finding.version), within_s=60)
+    play.end()
+    eventually(lambda: "cohorts" in found(play)[0].evidence, within_s=60)
+
+    (over,) = found(play)
+    assert (over.pk, over.state, over.workers) == (finding.pk, "resolved", SLOW_WORKERS)
+    assert Finding.objects.filter(run=play.story.run).exclude(severity="info").count() == 1
+    told_of = Outbox.objects.filter(finding=over).order_by("pk").values_list("happened", flat=True)
+    assert list(told_of) == ["opened", "resolved"]

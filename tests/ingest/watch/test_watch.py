@@ -1,14 +1,10 @@
 """The watcher: what time alone brings about, by one leader, through lost tasks and lost connections."""
 
-import os
 import signal
 import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 import redis
@@ -24,16 +20,10 @@ from ingest.store import retention, rounds
 from tests.cast import Cast
 from tests.ingest import scenarios
 from tests.ingest.batches import HostRecorder
+from tests.ingest.playing import eventually
 from tests.ingest.storing import Story, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def eventually(condition: Callable[[], object], within_s: float = 20) -> None:
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come about in time"
-        time.sleep(0.05)
 
 
 @contextmanager
@@ -47,37 +37,6 @@ def watching(watcher: watch.Watcher) -> Iterator[threading.Event]:
         stopped.set()
         thread.join(20)
     assert not thread.is_alive()
-
-
-@pytest.fixture
-def asked() -> Callable[[], int]:
-    """How many tasks wait in the queue; it is empty before and after."""
-    client = redis.Redis.from_url(settings.REDIS_URL)
-    client.delete("celery")
-    yield lambda: client.llen("celery")
-    client.delete("celery")
-
-
-@pytest.fixture
-def process(transactional_db: None, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """Starts a command of ours beside the test database; what still runs is killed afterwards."""
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start(*command: str) -> subprocess.Popen[bytes]:
-        name = str(connection.settings_dict["NAME"])
-        url = os.environ["DATABASE_URL"].replace("/roundwatch?", f"/{name}?")
-        with (tmp_path / "log").open("ab") as log:
-            child = subprocess.Popen(
-                [sys.executable, *command], cwd=Path(__file__).resolve().parents[3],
-                env={**os.environ, "DATABASE_URL": url}, stdout=log, stderr=log,
-            )  # fmt: skip
-        started.append(child)
-        return child
-
-    yield start
-    for child in started:
-        child.kill()
-        child.wait()
 
 
 def test_what_is_over_is_closed_and_its_judgement_asked_for(cast: Cast, asked: Callable[[], int]) -> None:

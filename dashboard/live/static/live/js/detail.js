@@ -73,7 +73,7 @@ export function lines(store, facts) {
   if (facts.event) return [`${clockTime(store.toUnix(start), 1e6)} ${error}`, ...(facts.thread ? [`thread ${facts.thread}`] : [])];
   const found = [];
   const took = [duration(end - start)];
-  if (comparison?.reference_s) took.push(`${comparison.against === "itself" ? "usually" : "peers"} ${duration(comparison.reference_s * 1e9)}`);
+  if (comparison?.reference_s) took.push(`${comparison.against === "peers" ? "peers" : "usually"} ${duration(comparison.reference_s * 1e9)}`);
   if (comparison?.ratio) took.push(`${comparison.ratio.toFixed(1)} ×`);
   found.push(took.join(" · "));
   const finish = open ? "…" : clockTime(store.toUnix(end), 1e6);

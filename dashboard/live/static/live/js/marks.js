@@ -12,7 +12,19 @@ export class Marks {
     this.limit = limit;
     this.findings = new Map();
     this.byPhase = new Map();
+    this.amber = new Set();
     this.byRound = null;
+  }
+
+  /** Takes which open phases last suspiciously long, [attempt, id, ...] each: all that do, and no others. */
+  suspect(listed, lanes) {
+    this.amber = new Set(listed.map(([attempt, id]) => keyOf(attempt, id)));
+    for (const lane of lanes.values()) for (const open of lane.open) open.flags = this.ofOpen(open.attempt, open.id);
+  }
+
+  /** The flags of an open phase. */
+  ofOpen(attempt, id) {
+    return this.has(attempt, id) || this.amber.has(keyOf(attempt, id)) ? FLAG.SLOW : 0;
   }
 
   /** Takes a finding, new or changed, and marks its phases wherever they are already known. */
@@ -50,8 +62,8 @@ export class Marks {
   comparison(attempt, id, lanes) {
     const mark = this.byPhase.get(keyOf(attempt, id));
     const worker = mark && lanes.get(mark.lane)?.info.name;
-    const cohorts = (mark && this.findings.get(mark.finding)?.evidence?.cohorts) ?? [];
-    return cohorts.flatMap((cohort) => cohort.slow ?? []).find((slow) => slow.worker === worker) ?? null;
+    const { cohorts = [], slow = [] } = (mark && this.findings.get(mark.finding)?.evidence) ?? {};
+    return [...cohorts.flatMap((cohort) => cohort.slow ?? []), ...slow].find((one) => one.worker === worker) ?? null;
   }
 
   ofRound(round) {

@@ -105,6 +105,7 @@ export class Store {
       this.collectives.describe(phase);
     }
     for (const series of meta.series ?? []) this.samples.describe(series);
+    if (meta.amber) this.marks.suspect(meta.amber, this.lanes);
     this.dropped = meta.dropped ?? this.dropped;
     this.rejected = meta.rejected ?? this.rejected;
     if (meta.run || meta.lanes || meta.series) this.structure += 1;
@@ -172,9 +173,8 @@ export class Store {
     const starts = relative(frame, c.start, this.origin);
     for (let i = 0; i < frame.count; i++) {
       if (!fresh.has(c.attempt[i]) || this.seen.has(c.attempt[i], c.id[i])) continue;
-      const flags = this.marks.has(c.attempt[i], c.id[i]) ? FLAG.SLOW : 0;
       const open = { id: c.id[i], attempt: c.attempt[i], start: starts[i], end: starts[i], round: c.round[i], stale: false };
-      this.lane(c.lane[i]).open.push({ ...open, phase: c.phase[i], thread: c.thread[i], progress: c.progress[i], flags });
+      this.lane(c.lane[i]).open.push({ ...open, phase: c.phase[i], thread: c.thread[i], progress: c.progress[i], flags: this.marks.ofOpen(open.attempt, open.id) });
     }
     for (const lane of this.lanes.values()) lane.open.sort((a, b) => a.start - b.start || a.id - b.id);
   }
