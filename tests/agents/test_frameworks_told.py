@@ -3,12 +3,13 @@
 import inspect
 import itertools
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from roundwatch.integrations import accelerate, lightning, transformers
+from roundwatch.integrations import accelerate, flower, lightning, transformers
 from tests.agents.collector import Collector
 from tests.agents.framework_runs import around, counts, metrics, needs, readme_lines, said, train
 from tests.agents.recorder import Recording
@@ -82,3 +83,34 @@ def test_no_callback_raises_whatever_a_framework_gives_it(hooks: type, recording
         if not name.startswith("_"):
             told = [each for each in inspect.signature(call).parameters.values() if each.kind is not each.VAR_KEYWORD]
             call(*[object() for _ in told])
+
+
+def test_a_client_tells_of_a_bounded_number_of_phases() -> None:
+    told: list[tuple[str, int, int]] = []
+    token = flower._told.set(told)
+    try:
+        for _ in range(flower.MOST_TOLD + 5):
+            with flower.phase("train"):
+                pass
+    finally:
+        flower._told.reset(token)
+    assert len(told) == flower.MOST_TOLD
+
+
+def test_messages_that_a_strategy_makes_one_by_one_are_passed_on_one_by_one(recording: Recording) -> None:
+    made: list[int] = []
+
+    class Strategy:
+        def configure_train(self, _: int) -> Iterator[int]:
+            for each in range(3):
+                made.append(each)
+                yield each
+
+    strategy = Strategy()
+    taken: list[int] = []
+    flower.Server(recording.run, own=False)._wrap(strategy, "configure_train", "prepare")
+    for each in strategy.configure_train(1):
+        assert made == [*taken, each]
+        taken.append(each)
+    assert taken == [0, 1, 2]
+    assert {row.name for row in recording.phases()} == {"prepare"}

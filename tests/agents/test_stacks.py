@@ -23,6 +23,10 @@ with run.round(3), run.phase("encode"):
     encode_all()
 """
 RELEASED = HELD.replace("libc.sem_wait(never)", "__import__('hashlib').pbkdf2_hmac('sha256', b'', b'', (1 << 31) - 1)")
+BLOCKED = HELD.replace(
+    "run = ",
+    "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, range(signal.SIGRTMIN, signal.SIGRTMAX + 1)); run = ",
+)
 WAITING = """
 import threading, time, roundwatch
 def load(): time.sleep(600)
@@ -66,6 +70,16 @@ def test_a_main_thread_in_a_long_call_tells_where_it_is(site: Site, collector: C
     assert process.poll() is None
     assert answer_of(collector, phase["start"])["threads"] == [main], "each answer holds one dump"
     assert collector.worker().whole()
+
+
+def test_a_main_thread_that_blocks_the_dumpers_signal_has_no_other_thread_take_it(
+    site: Site, collector: Collector
+) -> None:
+    site.shipper()
+    process = site.python(BLOCKED)
+    phase = opened(collector)
+    assert "its main thread blocks signal" in answer_of(collector, phase["start"])["failed"]
+    assert process.poll() is None
 
 
 @pytest.mark.parametrize("waits", ["time.sleep(600)", "threading.Event().wait()"], ids=["sleeps", "waits for a lock"])

@@ -231,7 +231,7 @@ class Device:
     """A device whose clock the test turns: events complete when it has gone past them."""
 
     def __init__(self) -> None:
-        self.now_ms, self.queue_ms, self.made = 0.0, 0.0, 0
+        self.now_ms, self.queue_ms, self.made, self.asked = 0.0, 0.0, 0, 0
 
     def event(self) -> "Event":
         self.made += 1
@@ -246,6 +246,7 @@ class Event:
         self.at_ms = self.device.queue_ms
 
     def query(self) -> bool:
+        self.device.asked += 1
         return self.device.now_ms >= self.at_ms
 
     def elapsed_time(self, other: "Event") -> float:
@@ -272,7 +273,7 @@ def test_a_devices_phases_are_polled_and_have_the_devices_durations(
     device, clock = Device(), Clock()
     monkeypatch.setattr("roundwatch.torch.marks.time.monotonic_ns", clock.monotonic_ns)
     on_device = spans.Spans(recording.run._recorder)
-    timed = marks.DeviceMarks(on_device, device.event)
+    timed = marks.DeviceMarks(on_device, device.event, lambda: False)
     head = on_device.head("forward", device=True)
     recording.run.next_round()
     done: list[Row] = []
@@ -296,6 +297,22 @@ def test_a_devices_phases_are_polled_and_have_the_devices_durations(
         assert row.record.parent == -1
     assert all(after.record.t0 - before.record.t0 == 10_000_000 for before, after in itertools.pairwise(done))
     assert done[0].record.thread != _thread_of_host(recording.run._recorder)
+
+
+def test_nothing_is_marked_or_asked_while_a_graph_is_captured(recording: Recording) -> None:
+    from roundwatch.torch import marks, spans
+
+    device, capturing = Device(), [False]
+    timed = marks.DeviceMarks(spans.Spans(recording.run._recorder), device.event, lambda: capturing[0])
+    assert timed.now() is not None
+    capturing[0] = True
+    asked = device.asked
+    assert timed.now() is None
+    timed.poll()
+    assert device.asked == asked
+    capturing[0] = False
+    timed.poll()
+    assert device.asked > asked
 
 
 def _thread_of_host(recorder: Recorder) -> int:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import logging
 import os
 import signal
 import time
@@ -13,6 +14,7 @@ from roundwatch.slots import Record
 from roundwatch.stack_text import Thread
 from roundwatch.stuck import MainThread
 
+logger = logging.getLogger("roundwatch")
 EVENT = "stacks"
 PATIENCE_NS = 950_000_000
 RESTS_NS = 60_000_000  # the dumper is done when nothing has come for so long
@@ -39,7 +41,7 @@ class Asked:
         self._fd, self._size = -1, 0
         self._main = MainThread(self._folder)
         self._dumper, self._waker = stacks.signals(offer)  # 0 once they were sent
-        self._failed = ""
+        self._failed, self._text = "", b""
         self._found: list[Thread] = []
         if start is not None and begun is None:
             self._failed = "the phase had ended when it was asked"
@@ -54,16 +56,17 @@ class Asked:
         if not self._failed and not self._found:
             try:
                 self._look()
+                self._text = stack_text.attributes(self._found, self._beside) if self._found else b""
             except (CannotTellError, OSError) as error:
                 self._failed = str(error)
+            except Exception:
+                logger.warning("what a process told of its stacks is not understood", exc_info=True)
+                self._failed, self._found = "what it told is not understood", []
         return bool(self._failed or self._found)
 
     def event(self, name: int) -> Record:
         """The record that tells it; `name` is the stream's number for the name of it."""
-        if self._found:
-            text = stack_text.attributes(self._found, self._beside)
-        else:
-            text = json.dumps({**self._beside, "failed": self._failed}).encode()
+        text = self._text or json.dumps({**self._beside, "failed": self._failed}).encode()
         return Record(-1, slots.EVENT, name, 0, 0, 0, 0, 0, self._round, -1, -1, self._at_ns, 0, text)
 
     def close(self) -> None:
@@ -91,6 +94,8 @@ class Asked:
         self._file()
         if not stacks.caught(self._folder, number):
             raise CannotTellError("it has taken back what answers")
+        if number != stacks.SIGNAL and self._main.blocks(number):  # another thread would take it, while Python runs
+            raise CannotTellError(f"its main thread blocks signal {number}")
         if self._process is not None:
             signal.pidfd_send_signal(self._process, number)
         return 0

@@ -13,7 +13,7 @@ whose first says in its highest byte what the two others are:
 | MEMORY, of the step | | `device_memory_peak_bytes` | `device_memory_reserved_bytes` |
 
 The second half of the text's first word is 0 in a ring; a shipper that has told of the first entries while the step
-went on (see `writer`) notes there how many they were.
+went on (see `telling`) notes there how many they were.
 """
 
 import json

@@ -41,9 +41,13 @@ class MainThread:
         state, _ = self._read()
         if state in STANDINGS:
             return STANDINGS[state]
-        if stacks.caught(self._task, stacks.SIGNAL, "SigBlk"):
+        if self.blocks(stacks.SIGNAL):
             return "its main thread blocks SIGURG"
         return "its main thread got no CPU" if self._pending() or state == "R" else ""
+
+    def blocks(self, number: int) -> bool:
+        """Whether it lets a signal wait, which its process's other threads may then be given."""
+        return stacks.caught(self._task, number, "SigBlk")
 
     def _pending(self) -> bool:
         return stacks.caught(self._task, stacks.SIGNAL, "ShdPnd") or stacks.caught(self._task, stacks.SIGNAL, "SigPnd")

@@ -15,7 +15,8 @@ from roundwatch.samplers.base import Paths, Sampler
 from roundwatch.streams import Stream
 from roundwatch.telling import Telling
 
-AFTER_FINISH_NS = 60_000_000_000  # what a process keeps after its run is what detection looks for
+# What a process keeps for a minute after its run is what detection looks for: a reading later than that is needed.
+AFTER_FINISH_NS = 75_000_000_000
 
 
 class Writer:

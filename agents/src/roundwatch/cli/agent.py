@@ -9,7 +9,7 @@ from roundwatch.cli import USAGE_ERROR, options
 from roundwatch.folders import Destination
 
 TEACHES = """
-    The agent reads this host's CPUs, memory, disks, network and devices every two seconds, and ships these readings
+    The agent reads this host's CPUs, memory, disks, network and devices each second or two, and ships these readings
     with what the trainings of this user record. A training finds it when it names the same spool folder, server and
     token; one that does not brings a shipper of its own, so that nothing is lost without an agent.
 

@@ -17,6 +17,7 @@ from roundwatch.misuse import harmless
 from roundwatch.run import Run, init
 
 RECORD = "roundwatch"  # a strategy refuses replies with two records of metrics, and averages what stands in theirs
+MOST_TOLD = 2_000  # phases of one reply: the rest of a longer training is part of the whole
 LEAST_NS = 1_000_000  # what lies between two phases and is shorter is nobody's
 _BASE_NS = time.time_ns() - time.monotonic_ns()
 _Told = list[tuple[str, int, int]]
@@ -49,7 +50,7 @@ def phase(name: str) -> Iterator[None]:
         yield
     finally:
         _told.reset(token)
-        if told is not None:
+        if told is not None and len(told) < MOST_TOLD:
             told.append((str(name), begin, now_ns()))
 
 
@@ -178,19 +179,31 @@ class Server:
             waited_for = self._asked if phase == "wait" else None
             with self._run.phase(phase, after=waited_for) if phase else contextlib.nullcontext():
                 found = method(*args, **kwargs)
-                # What is still to be computed shall be so here, and may be looked at.
-                found = list(found) if inspect.isgenerator(found) else found
+            if inspect.isgenerator(found):
+                return self._as_they_come(found, phase, after)
             after(began, found)
             return found
 
         setattr(owner, name, call)
         self._wrapped.append((owner, name))
 
+    def _as_they_come(self, found: Iterator[Any], phase: str, after: Callable[[int, Any], None]) -> Iterator[Any]:
+        """Passes on one by one what a strategy or grid makes one by one: all at once may be more than memory holds."""
+        while True:
+            began = now_ns()
+            with self._run.phase(phase) if phase else contextlib.nullcontext():
+                each = next(found, None)
+            if each is None:
+                return
+            after(began, [each])
+            yield each
+
     def _next(self, server_round: int) -> None:
         """Rounds are numbered from 0, Flower's from 1."""
         if self._round is not None:
             self._round.__exit__(None, None, None)
         self._index = server_round - 1
+        self._sent.clear()  # what was not answered never will be
         self._round = self._run.round(self._index).__enter__()
         self._asked = "train"
 

@@ -143,7 +143,7 @@ class Hooks:
         self._forget()
         for handle in optimizers.values():
             handle.remove()
-        for name in ("start", "stop"):
+        for name in ("start", "stop") if profiler is not None else ():
             vars(profiler).pop(name, None)
         cues.close(error)
         if self._given is None:

@@ -52,7 +52,9 @@ class Watch:
         self._heads = {name: spans.head(name, device=on_device) for name in NAMES}
         self._gathering = spans.gathering
         self._memory: DeviceMemory | None = of_device(device) if on_device else None
-        marks: Any = DeviceMarks(spans, _cuda_event) if on_device else HostMarks(spans)
+        marks: Any = (
+            DeviceMarks(spans, _cuda_event, torch.cuda.is_current_stream_capturing) if on_device else HostMarks(spans)
+        )
         self._marks, self._write, self._now, self._place = marks, marks.write, marks.now, marks.where
         self._overlap = Overlap(self._inside, on_device=on_device) if self._parallel else None
         self._parameters = {id(parameter) for parameter in model.parameters()}

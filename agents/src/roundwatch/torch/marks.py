@@ -44,18 +44,22 @@ class Mark:
 
 
 class DeviceMarks:
-    """Marks on the current stream of a device. `new_event` makes a timing event: torch.cuda.Event and its like."""
+    """Marks on the current stream of a device. `new_event` makes a timing event: torch.cuda.Event and its like.
 
-    def __init__(self, spans: Spans, new_event: Callable[[], Any]) -> None:
-        self._spans, self._new_event = spans, new_event
+    `capturing` says whether what is given to the stream is only captured, as a graph to be run later: nothing is marked
+    then, and nothing polled, for asking an event would end the capture.
+    """
+
+    def __init__(self, spans: Spans, new_event: Callable[[], Any], capturing: Callable[[], bool]) -> None:
+        self._spans, self._new_event, self._capturing = spans, new_event, capturing
         self.where = spans.on_device
         self._pool: list[Any] = []
         self._waiting: deque[Mark] = deque()
         self._last: Mark | None = None  # the newest whose time is known
 
     def now(self) -> Mark | None:
-        """A mark behind what was given to the device so far; None where the device is too far behind."""
-        if len(self._waiting) >= MAX_WAITING:
+        """A mark behind what was given to the device so far; None where the device is too far behind, or captures."""
+        if len(self._waiting) >= MAX_WAITING or self._capturing():
             return None
         event = self._pool.pop() if self._pool else self._new_event()
         mark = Mark(event, time.monotonic_ns())
@@ -72,6 +76,8 @@ class DeviceMarks:
 
     def poll(self) -> None:
         """Takes the times of what the device has reached. Waits for nothing."""
+        if self._capturing():
+            return
         while self._waiting and self._waiting[0].event.query():
             self._reached(self._waiting.popleft(), time.monotonic_ns())
 
