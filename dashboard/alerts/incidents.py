@@ -73,7 +73,7 @@ def _opened(alert: Alert | None, finding: Finding, now: dt.datetime, *, pages: b
         alert = Alert(team=finding.run.team, run=finding.run, kind=finding.kind, phase=finding.phase, times=0)
         alert.state = AlertState.RESOLVED
     silenced = alert.silenced_until is not None and alert.silenced_until > now
-    new = alert.state == AlertState.RESOLVED
+    new = alert.state == AlertState.RESOLVED or (alert.state == AlertState.SILENCED and not silenced)
     quiet = alert.told_at is not None and now - alert.told_at < _QUIET_FOR
     tell = not silenced and (new if going_on else not quiet)
     if new:

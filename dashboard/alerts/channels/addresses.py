@@ -10,6 +10,7 @@ from dashboard.alerts.channels.letter import Undelivered
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolver = Callable[[str, int], Sequence[str]]
+_UNICAST = ipaddress.ip_network("2000::/3")  # all of IPv6 that is given to anybody (RFC 4291)
 # Ways into networks that `is_global` takes for public: shared addresses of providers, and IPv4 inside of IPv6.
 _REFUSED: tuple[Network, ...] = tuple(
     map(
@@ -33,6 +34,8 @@ def allowed(address: Address, networks: Sequence[Network] = ()) -> bool:
     if any(address in network for network in networks):
         return True
     public = address.is_global and not (address.is_multicast or address.is_reserved)
+    if address.version == 6:
+        public = public and address in _UNICAST
     return public and not any(address in network for network in _REFUSED)
 
 

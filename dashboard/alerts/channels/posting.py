@@ -79,7 +79,9 @@ def _target(parts: SplitResult) -> str:
 
 
 def _answered(answer: http.client.HTTPResponse) -> str:
-    answer.read(MOST_BYTES)
+    # The status decides: whoever said yes has it, however the rest of the answer ends.
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        answer.read(MOST_BYTES)
     said = f"{answer.status} {''.join(c for c in answer.reason if c.isprintable())[:80]}".strip()
     if 300 <= answer.status < 400:
         raise Undelivered(f"It answered {said}, a redirect, which is not followed.")

@@ -1,0 +1,165 @@
+"""Through a lost Redis and a killed worker: every alert once in the database, and at the receiver with one key."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import redis
+from django.conf import settings
+from django.db import connection
+
+from dashboard.alerts.models import Alert, Delivery, Try
+from dashboard.alerts.tasks import tell
+from ingest import watch
+from ingest.models import Finding, Outbox
+from tests.cast import Cast, make_cast
+from tests.dashboard.alerts.receivers import LOOPBACK, receiving
+from tests.dashboard.alerts.telling import SLOW, hook, judged, slow_run
+from tests.serving import REPOSITORY, database_url
+
+Worker = Callable[[], subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def cast(quiet: None) -> Cast:
+    return make_cast()
+
+
+@pytest.fixture
+def queue() -> Iterator[redis.Redis]:
+    """The server in which tasks wait; none of another test is among them."""
+    client = redis.Redis.from_url(settings.REDIS_URL)
+    client.delete("celery", "unacked", "unacked_index")
+    yield client
+    client.delete("celery", "unacked", "unacked_index")
+
+
+@pytest.fixture
+def worker(cast: Cast, queue: redis.Redis, tmp_path: Path) -> Iterator[Worker]:
+    """Starts a Celery worker that may send to this machine; what still runs is killed afterwards."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start() -> subprocess.Popen[bytes]:
+        ready = tmp_path / f"ready-{len(started)}"
+        more = {
+            "DATABASE_URL": database_url(), "ROUNDWATCH_WEBHOOK_NETWORKS": "127.0.0.0/8",
+            "ROUNDWATCH_WORKER_READY_FILE": str(ready),
+        }  # fmt: skip
+        command = [
+            "-m",
+            "celery",
+            "-A",
+            "dashboard.project",
+            "worker",
+            "-c",
+            "1",
+            "--without-gossip",
+            "--without-mingle",
+        ]
+        with (tmp_path / "log").open("ab") as log:
+            child = subprocess.Popen(
+                [sys.executable, *command], cwd=REPOSITORY, env={**os.environ, **more}, stdout=log, stderr=log,
+                start_new_session=True,
+            )  # fmt: skip
+        started.append(child)
+        eventually(ready.exists)
+        return child
+
+    yield start
+    for child in started:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+def eventually(condition: Callable[[], object], within_s: float = 60) -> None:
+    deadline = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come about in time"
+        time.sleep(0.05)
+
+
+def test_what_a_lost_redis_forgot_is_found_by_the_watch(cast: Cast, queue: redis.Redis) -> None:
+    judged(slow_run(cast.team), SLOW)
+    assert queue.llen("celery") == 1
+    queue.flushall()
+    watch.tell_people()
+    assert queue.llen("celery") == 1
+    tell()
+    queue.flushall()
+    watch.tell_people()
+    assert queue.llen("celery") == 0
+
+
+def test_a_finding_that_is_not_committed_is_not_told(cast: Cast, queue: redis.Redis) -> None:
+    from django.db import transaction
+
+    run = slow_run(cast.team)
+    with transaction.atomic():
+        judged(run, SLOW)
+        transaction.set_rollback(True)
+    assert not Finding.objects.exists()
+    assert not Outbox.objects.exists()
+    assert queue.llen("celery") == 0
+
+
+def test_a_worker_killed_in_the_middle_of_sending_delivers_later_with_the_same_key(
+    cast: Cast, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holds = threading.Event()
+    with receiving() as receiver:
+
+        def held() -> tuple[int, dict[str, str]]:
+            holds.wait(60)
+            return 200, {}
+
+        receiver.answer = held
+        hook(cast.team, receiver.url)
+        first = worker()
+        judged(slow_run(cast.team), SLOW)
+        eventually(lambda: receiver.got)
+        os.killpg(first.pid, signal.SIGKILL)
+        first.wait()
+        holds.set()
+        # Its claim lasts 20 s; nobody has to wait for that here.
+        Delivery.objects.update(claimed_until=None)
+        Outbox.objects.filter(due_at__isnull=False).update(due_at=Delivery.objects.get().made_at)
+        worker()
+        eventually(lambda: (watch.tell_people(), Delivery.objects.filter(state="delivered").exists())[1])
+    assert len(receiver.got) == 2
+    assert len({headers["Idempotency-Key"] for headers, _ in receiver.got}) == 1
+    assert (Finding.objects.count(), Alert.objects.count(), Delivery.objects.count()) == (1, 1, 1)
+    assert [each.delivered for each in Try.objects.order_by("pk")] == [False, True]
+
+
+def test_many_who_tell_at_once_send_each_message_once(cast: Cast, queue: redis.Redis, settings: object) -> None:
+    settings.WEBHOOK_NETWORKS = LOOPBACK  # type: ignore[attr-defined]
+    run = slow_run(cast.team)
+    with receiving() as receiver, receiving() as other:
+        hook(cast.team, receiver.url)
+        hook(cast.team, other.url)
+        judged(run, *(replace(SLOW, phase=f"p{n}", fingerprint=f"straggler:p{n}") for n in range(8)))
+
+        def telling() -> None:
+            try:
+                tell()
+            finally:
+                connection.close()
+
+        threads = [threading.Thread(target=telling) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        tell()  # what the last of them left, because a channel was busy
+    for each in (receiver, other):
+        keys = [headers["Idempotency-Key"] for headers, _ in each.got]
+        assert len(keys) == len(set(keys)) == 8
+    assert not Outbox.objects.exclude(due_at=None).exists()
