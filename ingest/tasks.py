@@ -13,8 +13,8 @@ from ingest.detection.verdicts import Verdict
 from ingest.detection.windows import FILLS_S
 from ingest.feed import messages
 from ingest.feed.publisher import publish, publish_findings
-from ingest.queries import artifacts, judging, judging_windows, logged, rounds
-from ingest.store import analyses, deletion, findings, live_findings, summaries
+from ingest.queries import artifacts, judging, judging_memory, judging_windows, logged, rounds
+from ingest.store import analyses, deletion, findings, live_findings, memory_findings, summaries
 from ingest.store.findings import Changed
 from ingest.store.locks import Lock, hold
 from ingest.store.summaries import Try
@@ -92,6 +92,8 @@ def _judge_windows(judged: judging.Closed, index: int) -> Changed:
             changed += findings.put_lasting(run, work_on_path.KIND, since, _work_on_path(run.pk, history))
             changed += findings.put_lasting(run, imbalance.KIND, since, imbalance.judge(history))
             changed += findings.put_lasting(run, training_health.KIND, since, _training_health(run.pk))
+            held = judging_memory.of_windows(run, history)
+            changed += memory_findings.keep(run, memory_findings.WHILE_IT_RUNS, since, held)
             summaries.save_lasting(one.reach.versions())
     return changed
 
@@ -114,6 +116,19 @@ def _training_health(run_id: UUID) -> Sequence[Verdict]:
 
 def _known_from(history: History) -> int:
     return history.windows[0].rounds[0] if history.windows else 0
+
+
+@shared_task(name="ingest.judge_memory")
+def judge_memory(run_id: str) -> None:
+    """Judge what is left of a run's memory after its end, as far as it has been read; the watcher asks again."""
+    key = UUID(run_id)
+    with transaction.atomic():
+        hold(Lock.JUDGING, key)
+        judged = judging_memory.after_the_end(key)
+        changed = (
+            [] if judged is None else memory_findings.keep(judged[0], memory_findings.AFTER_IT_ENDED, 0, judged[1])
+        )
+    publish_findings(key, changed)
 
 
 @shared_task(name="ingest.delete_run")

@@ -5,12 +5,14 @@ know, so that a watcher may die at any moment and another go on.
 """
 
 import contextlib
+import datetime as dt
 import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 import psycopg
 from django.db import InterfaceError, OperationalError, connection
@@ -21,6 +23,7 @@ from ingest.feed import messages
 from ingest.feed.publisher import publish, publish_findings
 from ingest.feed.starting import start
 from ingest.queries import rounds as queries
+from ingest.queries import runs
 from ingest.queries.unjudged import unjudged
 from ingest.store import deletion, findings, outbox, retention, rounds, states
 
@@ -29,6 +32,8 @@ _log = logging.getLogger(__name__)
 _UNJUDGED_FOR_S = 2.0  # a closed round is left to the one who closed it for so long
 _ASK_AGAIN_S = 15.0  # then asked for again, should the task have been lost
 _MOST_ASKED = 500
+_AFTERWARDS_S = 15.0  # between two looks at the memory that an ended run holds
+_NEVER = dt.datetime.min.replace(tzinfo=dt.UTC)
 QUICK_LOCK, SLOW_LOCK, OPEN_LOCK = 72_021, 72_022, 72_023  # only have to differ from our other advisory locks
 
 
@@ -80,6 +85,23 @@ class Unjudged:
         self._asked = seen
 
 
+@dataclass(slots=True)
+class Afterwards:
+    """Asks for the judgement of memory after the end of runs, as long as more of it is told."""
+
+    clock: Callable[[], float] = time.monotonic
+    _asked: dict[UUID, tuple[dt.datetime, float]] = field(default_factory=dict)
+
+    def scan(self) -> None:
+        """Ask for runs of which something was heard since the last time, but of each not too often."""
+        now, asked = self.clock(), self._asked
+        self._asked = {}
+        for run_id, heard_at in runs.heard_after_the_end(timezone.now()).items():
+            known = self._asked[run_id] = asked.get(run_id, (_NEVER, now - _AFTERWARDS_S))
+            if known[0] != heard_at and now - known[1] >= _AFTERWARDS_S and start("ingest.judge_memory", str(run_id)):
+                self._asked[run_id] = (heard_at, now)
+
+
 def sweep() -> None:
     """Turn silent workers stale and lost, and runs with them."""
     states.sweep(timezone.now())
@@ -119,6 +141,7 @@ def quick_chores() -> list[Chore]:
         Chore("sweep", 1.0, sweep),
         Chore("close rounds", 1.0, close_rounds),
         Chore("unjudged rounds", 2.0, Unjudged().scan),
+        Chore("memory after the end", 5.0, Afterwards().scan),
         Chore("findings of ended runs", 5.0, resolve_findings),
         Chore("alerts", 2.0, tell_people),
         Chore("deletions", 30.0, go_on_deleting),

@@ -110,6 +110,13 @@ def reach(run_id: UUID, last: int) -> Reach:
     return Reach(size, count, [one for one in _passed(run_id, last, count * size + warmup) if one.closed])
 
 
+def first_rounds(run_id: UUID, count: int) -> list[Passed]:
+    """The closed ones of the run's first `count` rounds, oldest first."""
+    first = Round.objects.filter(run_id=run_id).order_by("index").values_list("index", flat=True).first()
+    upto = -1 if first is None else first_of(first, count) + count - 1
+    return [one for one in _passed(run_id, upto, count) if one.closed]
+
+
 def _size(run_id: UUID, upto: int) -> int:
     return size_of([one.wall_s for one in _passed(run_id, upto, TYPICAL_OF)])
 

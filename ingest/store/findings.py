@@ -164,7 +164,8 @@ def _continued(row: Finding, content: _Content, known_from: int) -> _Content:
 def _until_the_end(run: Run, content: _Content) -> _Content:
     if run.ended_at is None or content.resolved_at is not None:
         return content
-    return replace(content, state=FindingState.RESOLVED, resolved_at=run.ended_at)
+    # What only the time after the end shows is opened then.
+    return replace(content, state=FindingState.RESOLVED, resolved_at=max(run.ended_at, content.opened_at))
 
 
 def _withdraw(row: Finding) -> Finding | None:

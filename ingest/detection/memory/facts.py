@@ -32,13 +32,27 @@ class Collected:
     after_bytes: float | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """An object that the training asked to be remembered and that is still there: what the agent found to hold it.
+
+    `rounds` is for how many; `held_by` is "a name", "a cycle" or "not found", `path` leads from there to the object.
+    """
+
+    label: str
+    rounds: int
+    type: str = ""
+    held_by: str = ""
+    path: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Held:
     """What one worker (or one of its devices) held, by one metric, oldest first.
 
     `times_ns` and `values` (bytes) are columns of one length. `copy_bytes` is one model copy, `limit_bytes` where
     it ends, None unknown. `ended_ns` is when the worker said that it had finished, `planned_end_ns` when its
-    planned rounds will be over, None unknown. `hosts` is how many take part in the round.
+    planned rounds will be over, None unknown. `hosts` is how many take part in the round. `kept` are objects that stay.
     """
 
     worker: Worker
@@ -48,6 +62,7 @@ class Held:
     rounds: tuple[Span, ...]
     device: str = ""
     collections: tuple[Collected, ...] = ()
+    kept: tuple[Kept, ...] = ()
     copy_bytes: float | None = None
     limit_bytes: float | None = None
     ended_ns: int | None = None

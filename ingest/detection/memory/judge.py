@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ingest.detection.memory import context as contexts
@@ -112,7 +112,7 @@ def _cycle(context: Context, found: rules.Cycle | None) -> Verdict | None:
     if found is None:
         return None
     return _verdict(
-        context, CYCLE, observed=wording.cycle(context, found), hypothesis="", severity="warning",
+        context, CYCLE, observed=wording.cycle(context, found), hypothesis=wording.holders(context), severity="warning",
         opened_ns=max(one.time_ns for one in context.held.collections),
         rounds=(context.rounds[-1].index,) if context.rounds else (),
         evidence={
@@ -133,8 +133,16 @@ def _verdict(
         kind=kind, fingerprint=fingerprint(kind, since=None, phase=held.metric), phase="", severity=severity,
         observed=observed, hypothesis=hypothesis, workers=(held.worker.name,), rounds=rounds, marks=(),
         opened_ns=opened_ns, resolved_ns=resolved_ns,
-        evidence={"metric": held.metric, "held": [{"worker": held.worker.name, "device": held.device, **evidence}]},
+        evidence={
+            "metric": held.metric,
+            "held": [{"worker": held.worker.name, "device": held.device, **evidence, **_kept(held)}],
+        },
     )  # fmt: skip
+
+
+def _kept(held: Held) -> dict[str, Any]:
+    """The objects that stay, with what holds them, where the training asked for any to be remembered."""
+    return {"kept": [asdict(one) for one in held.kept]} if held.kept else {}
 
 
 def _span_end(context: Context, index: int) -> int:

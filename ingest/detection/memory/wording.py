@@ -52,12 +52,22 @@ def cycle(context: Context, found: Cycle) -> str:
 
 
 def why(context: Context, found: Cycle | None) -> str:
-    """What may explain memory that stays: collections tell cycles from all else."""
+    """What may explain memory that stays: collections tell cycles from all else, and the agent what holds it."""
+    told = []
     if found is not None:
-        return "Reference cycle: what is kept goes when the cyclic collector runs."
-    if context.held.collections:
-        return "Something still refers to it, or the allocator keeps it: full collections did not free it."
-    return ""
+        told.append("Reference cycle: what is kept goes when the cyclic collector runs.")
+    elif context.held.collections:
+        told.append("Something still refers to it, or the allocator keeps it: full collections did not free it.")
+    return " ".join([*told, holders(context)]).strip()
+
+
+def holders(context: Context) -> str:
+    """What holds the object that has stayed for the most rounds; empty where nobody asked."""
+    kept = [one for one in context.held.kept if one.path]
+    if not kept:
+        return ""
+    longest = max(kept, key=lambda one: one.rounds)
+    return f"{longest.label} of {longest.rounds} rounds ago is still held by {longest.held_by}: {longest.path}."
 
 
 def _what(context: Context) -> str:

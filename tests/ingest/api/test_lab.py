@@ -10,7 +10,7 @@ import pytest
 from dashboard.teams.tokens import issue
 from ingest.models import Finding, Phase, PhaseName, Round, Run, Sample, Stream, Worker
 from ingest.queries.judging import workers_of
-from ingest.tasks import judge_round
+from ingest.tasks import judge_memory, judge_round
 from roundwatch.lab.catalogue import scenarios
 from roundwatch.lab.playing import Player, Wishes
 from roundwatch.lab.shapes import Scenario
@@ -41,6 +41,17 @@ def until(condition: Callable[[], bool], what: str) -> None:
 
 def closed(run: Run) -> list[Round]:
     return list(Round.objects.filter(run=run, closed=True).order_by("index"))
+
+
+def judged(name: str, url: str, cast: Cast) -> Run:
+    """A scenario that was played, with each of its rounds judged and what was left of its memory."""
+    scenario, run = played(name, url, cast)
+    until(lambda: len(closed(run)) == scenario.rounds, "all rounds close")
+    for row in closed(run):
+        judge_round(str(run.pk), row.index, row.generation)
+    judge_memory(str(run.pk))
+    run.refresh_from_db()
+    return run
 
 
 def test_run_six_is_stored_exactly_and_its_two_slow_encoders_are_found(web: str, cast: Cast) -> None:
@@ -81,6 +92,32 @@ def test_the_dry_runs_memory_is_stored_to_the_end_and_after_it(web: str, cast: C
     run.refresh_from_db()
     assert run.state == "finished"
     assert max(row.value for row in rows) == pytest.approx(34.4 * 2**30)
+
+
+def test_of_the_dry_run_memory_kept_after_its_end_is_found_and_else_only_work_on_its_path(web: str, cast: Cast) -> None:
+    run = judged("dry-run", web, cast)
+
+    found = {(row.kind, row.phase) for row in Finding.objects.filter(run=run)}
+    assert found - {("work_on_path", phase) for phase in ("aggregate", "prepare", "apply", "save")} == {
+        ("memory_retained", "")
+    }
+    kept = Finding.objects.get(run=run, kind="memory_retained")
+    assert (kept.workers, kept.severity, kept.state, kept.rounds) == (["coordinator"], "warning", "resolved", [1])
+    assert kept.observed.startswith("On coordinator the memory of the process keeps 5.4 model copies (12.5 GiB) more")
+    assert "peak >= 34.4 GiB (14.8 model copies)" in kept.observed
+    assert run.ended_at is not None
+    assert (kept.opened_at - run.ended_at).total_seconds() == pytest.approx(60)
+    assert kept.resolved_at == kept.opened_at
+    # Asked for again, nothing changes.
+    judge_memory(str(run.pk))
+    assert Finding.objects.get(pk=kept.pk).version == kept.version
+
+
+def test_of_the_follow_up_nothing_is_said_of_memory(web: str, cast: Cast) -> None:
+    run = judged("follow-up", web, cast)
+
+    assert {row.kind for row in Finding.objects.filter(run=run)} <= {"work_on_path"}
+    assert not Finding.objects.filter(run=run, phase="save").exists()
 
 
 def test_the_mixed_runs_hosts_are_known_by_the_model_of_their_devices(web: str, cast: Cast) -> None:
