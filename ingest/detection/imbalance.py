@@ -14,6 +14,7 @@ from ingest.detection.columns import column_medians
 from ingest.detection.durations import Cohort, cohort_of, cohorts
 from ingest.detection.facts import Floats, History
 from ingest.detection.verdicts import Verdict, fingerprint
+from ingest.detection.wording import duration
 
 KIND = "imbalance"
 _NAMED = 8
@@ -42,6 +43,11 @@ class _Pair:
     faster: Floats
     round_s: Floats
 
+    @property
+    def ratio(self) -> float:
+        """How many times as long the slower one takes."""
+        return float(np.median(self.slower) / np.median(self.faster))
+
 
 def judge(history: History, policy: Policy = DEFAULT) -> tuple[Verdict, ...]:
     """One fact for each phase: its slowest cohort beside its fastest."""
@@ -52,8 +58,13 @@ def judge(history: History, policy: Policy = DEFAULT) -> tuple[Verdict, ...]:
     phases: dict[tuple[str, int, str], list[Cohort]] = {}
     for cohort in cohorts(history):
         phases.setdefault((cohort.phase, cohort.kind, cohort.workers[0].role), []).append(cohort)
-    pairs = [_extremes(members) for members in phases.values() if len(members) > 1]
-    return tuple(_verdict(history, pair) for pair in pairs if pair is not None and _stands(pair, policy))
+    standing: dict[str, list[_Pair]] = {}
+    for (phase, _, _), members in phases.items():
+        pair = _extremes(members)
+        if pair is not None and _stands(pair, policy):
+            standing.setdefault(phase, []).append(pair)
+    # Roles and kinds may share a phase's name: of that the greatest difference is told.
+    return tuple(_verdict(history, max(pairs, key=lambda pair: pair.ratio)) for pairs in standing.values())
 
 
 def name_of(cohort: Cohort) -> str:
@@ -63,8 +74,12 @@ def name_of(cohort: Cohort) -> str:
 
 
 def _extremes(members: Sequence[Cohort]) -> _Pair | None:
-    usual = [float(np.median(_medians(cohort))) for cohort in members]
-    slow, fast = members[int(np.argmax(usual))], members[int(np.argmin(usual))]
+    usual = [(float(np.median(_medians(cohort))), cohort) for cohort in members]
+    # Who leaves all of a phase to what is nested in it takes no time that others could take longer than.
+    usual = [(seconds, cohort) for seconds, cohort in usual if seconds > 0]
+    if not usual:
+        return None
+    slow, fast = (which(usual, key=lambda each: each[0])[1] for which in (max, min))
     shared, of_slow, of_fast = np.intersect1d(slow.window, fast.window, return_indices=True)
     if not len(shared) or slow is fast:
         return None
@@ -76,7 +91,7 @@ def _medians(cohort: Cohort) -> Floats:
 
 
 def _stands(pair: _Pair, policy: Policy) -> bool:
-    if len(pair.slower) < policy.windows:
+    if len(pair.slower) < policy.windows or not np.median(pair.faster) > 0:
         return False
     shown = (pair.slower >= policy.ratio * pair.faster) & (
         pair.slower - pair.faster >= policy.least_share * pair.round_s
@@ -93,8 +108,9 @@ def _verdict(history: History, pair: _Pair) -> Verdict:
         phase=phase,
         severity="info",
         observed=(
-            f"{phase} takes {slower:.3g} s on {name_of(pair.slow)} and {faster:.3g} s on {name_of(pair.fast)}, "
-            f"{slower / faster:.1f} times as long, in the last {len(pair.slower)} windows."
+            f"{phase} takes {duration(slower)} on {name_of(pair.slow)} and {duration(faster)} on "
+            f"{name_of(pair.fast)}, "
+            f"{pair.ratio:.1f} times as long, in the last {len(pair.slower)} windows."
         ),
         hypothesis="",
         workers=tuple(worker.name for worker in pair.slow.workers[:_NAMED]),

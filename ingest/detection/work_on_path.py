@@ -13,6 +13,7 @@ import numpy as np
 from ingest.detection.critical_path import Segment, build, walk
 from ingest.detection.facts import History, Kind, Window
 from ingest.detection.verdicts import Verdict, fingerprint
+from ingest.detection.wording import duration
 
 KIND = "work_on_path"
 _NAMED = 8
@@ -111,7 +112,7 @@ def _verdict(history: History, context: Context, phase: str, *, used: bool | Non
         fingerprint=fingerprint(KIND, since=None, phase=phase),
         phase=phase,
         severity="info",
-        observed=f"Rounds waited {each_s:.2g} s each for {phase}, {share:.0%} of {rounds}.{never}",
+        observed=f"Rounds waited {duration(each_s)} each for {phase}, {share:.0%} of {rounds}.{never}",
         hypothesis=f"{phase} may not need to be waited for." if used is False else "",
         workers=tuple(names.get(lane, "") for lane in lanes[:_NAMED]),
         rounds=(),

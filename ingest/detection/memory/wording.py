@@ -4,7 +4,7 @@ import math
 
 from ingest.detection.memory.context import Context
 from ingest.detection.memory.rules import Cycle, Growth, Retained
-from ingest.detection.straggler.wording import duration
+from ingest.detection.wording import duration
 
 _LABELS = {
     "process_memory_bytes": "memory of the process",

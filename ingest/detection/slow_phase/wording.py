@@ -7,7 +7,7 @@ from ingest.detection.slow_phase.context import Judged
 from ingest.detection.slow_phase.limits import Basis
 from ingest.detection.slow_phase.missing import Missing
 from ingest.detection.slow_phase.rules import Mark
-from ingest.detection.straggler.wording import duration
+from ingest.detection.wording import duration
 
 _NAMED = 4  # so many workers are named; of more, the number is told
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ingest.detection.facts import Floats
+from ingest.detection.wording import duration
 
 if TYPE_CHECKING:
     from ingest.detection.straggler.incident import Part
@@ -16,13 +17,6 @@ _NAMED = 4  # so many workers are named with their seconds; of more, the range i
 def observed(phase: str, parts: "Sequence[Part]", *, lasting: bool) -> str:
     """One sentence for each cohort: who took how long, and what it is compared with."""
     return " ".join(_sentence(phase, part, lasting=lasting) for part in parts)
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people read them: 17.8 s, 0.42 s, 35 ms."""
-    if seconds < 0.1:
-        return f"{seconds * 1e3:.0f} ms"
-    return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
 
 
 def _sentence(phase: str, part: "Part", *, lasting: bool) -> str:

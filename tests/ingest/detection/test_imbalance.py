@@ -29,7 +29,7 @@ def test_a_heavier_pipeline_stage_is_one_fact_and_no_straggler() -> None:
     assert (verdict.kind, verdict.severity, verdict.phase) == ("imbalance", "info", "train")
     assert verdict.workers == ("rank-2", "rank-3")
     assert verdict.observed == (
-        "train takes 30 s on stage-1 and 20 s on stage-0, 1.5 times as long, in the last 7 windows."
+        "train takes 30.0 s on stage-1 and 20.0 s on stage-0, 1.5 times as long, in the last 7 windows."
     )
     assert straggler.judge(told).once == straggler.judge(told).lasting == ()
 
@@ -68,3 +68,22 @@ def test_a_difference_that_is_small_beside_the_round_does_not_matter() -> None:
 
 def test_without_cohorts_there_is_nothing_to_compare() -> None:
     assert judge(history(scenarios.healthy(4, 8))) == ()
+
+
+def test_a_cohort_that_leaves_a_phase_to_what_is_nested_in_it_is_no_measure_of_another() -> None:
+    told = history(stages(lambda worker, _index: 30.0 if worker in ("rank-2", "rank-3") else 0.0))
+
+    assert judge(told) == ()
+
+
+def test_of_roles_that_differ_in_one_phase_the_greatest_difference_is_told() -> None:
+    crew = tuple(
+        replace(who, group=f"{'stage' if at < 4 else 'saver'}-{at % 2}", role="trainer" if at < 4 else "coordinator")
+        for at, who in enumerate(scenarios.crew(8))
+    )
+    takes = {"rank-1": 30.0, "rank-3": 30.0, "rank-5": 60.0, "rank-7": 60.0}
+    told = scenarios.exchange("roles", crew, rounds=8, train=lambda worker, _index: takes.get(worker, 20.0), encode=2.0)
+
+    for scenario in (told, replace(told, workers=told.workers[:1] + told.workers[5:] + told.workers[1:5])):
+        (verdict,) = judge(history(scenario))
+        assert (verdict.workers, verdict.evidence["slower"]) == (("rank-5", "rank-7"), "saver-1")

@@ -47,7 +47,7 @@ def test_save_apply_and_prepare_are_named_on_the_second_round_of_the_dry_run_and
     assert found["save"].evidence["share"] == round(14.5 / 98.4, 3)
     assert found["save"].workers == ("coordinator",)
     assert found["apply"].workers == ("host-0",)
-    assert found["save"].observed.startswith("Rounds waited 14 s each for save, 15% of the round.")
+    assert found["save"].observed.startswith("Rounds waited 14.5 s each for save, 15% of the round.")
 
 
 def test_the_first_round_is_warm_up_and_says_nothing() -> None:
