@@ -152,12 +152,14 @@ def _continued(row: Finding, content: _Content, known_from: int) -> _Content:
     """The content, with what the row says of rounds that were not looked at and of its own beginning."""
     earlier = [index for index in row.rounds if index < known_from]
     spans = [span for span in row.spans if span[3] < known_from]
-    goes_on = row.resolved_at is None or row.resolved_at >= content.opened_at
+    # One that names no rounds opened when it first did: what is looked at moves on with each window.
+    known = bool(earlier) or not content.rounds
+    goes_on = known and (row.resolved_at is None or row.resolved_at >= content.opened_at)
     return replace(
         content,
         rounds=sorted({*earlier, *content.rounds}),
         spans=[*spans, *content.spans][-_MOST_SPANS:],
-        opened_at=min(row.opened_at, content.opened_at) if goes_on and earlier else content.opened_at,
+        opened_at=min(row.opened_at, content.opened_at) if goes_on else content.opened_at,
     )
 
 

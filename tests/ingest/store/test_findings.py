@@ -57,6 +57,17 @@ def test_what_was_said_of_rounds_that_are_no_longer_looked_at_stays(run: Run) ->
 
 
 @pytest.mark.django_db
+def test_an_incident_that_names_no_rounds_opened_when_it_first_did(run: Run) -> None:
+    fact = replace(LASTING, kind="imbalance", fingerprint="imbalance:train", rounds=(), marks=())
+    findings.put_lasting(run, "imbalance", 0, [fact])
+
+    changed = findings.put_lasting(run, "imbalance", 20, [replace(fact, opened_ns=fact.opened_ns + 10**12)])
+
+    assert changed == []  # nor is anybody told of it anew
+    assert Finding.objects.get(run=run).opened_at.timestamp() == fact.opened_ns / 1e9
+
+
+@pytest.mark.django_db
 def test_an_incident_that_is_not_told_of_any_more_is_over(run: Run) -> None:
     findings.put_lasting(run, "straggler", 0, [LASTING])
 
