@@ -81,6 +81,13 @@ def waiting_ns(spans: Spans, ranks: Sequence[Worker]) -> Ints:
     return np.rint(np.nan_to_num(waited) * 1e9).astype(np.int64)
 
 
+def of_all(spans: Spans) -> Flags:
+    """Which spans are parts of collectives of all with all."""
+    named = np.array([name in NAMES for name in spans.names], np.bool_)
+    found: Flags = named[spans.name] & (spans.kind == Kind.TRANSFER)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class _Table:
     """Where each span belongs: rank by phase, -1 where it does not."""
@@ -138,8 +145,7 @@ def _calls(spans: Spans, ranks: Sequence[Worker], row: Ints, said: Mapping[tuple
 
     Without a number of its own a collective is the rank's first, second ... of its name and process group.
     """
-    wanted = np.array([name in NAMES for name in spans.names], np.bool_)
-    mine = np.flatnonzero((row >= 0) & wanted[spans.name] & (spans.kind == Kind.TRANSFER))
+    mine = np.flatnonzero((row >= 0) & of_all(spans))
     mine = mine[np.argsort(spans.begin_ns[mine], kind="stable")]
     identities = zip(spans.attempt[mine].tolist(), spans.start[mine].tolist(), strict=True)
     told = [said.get(identity, ("", "")) for identity in identities]

@@ -1,14 +1,16 @@
 """Communication of one round: how much of it moves data, how much of that hides behind compute, and what it means.
 
-C is the union of a trainer's compute leaf time, K that of its transfers without what they waited. Eligible are the
-trainers that took part. Missing data means: where all workers are on one machine, or machines are not known, there are
-no transfers between nodes and no share of them; without transfers there is no overlap.
+C is the union of a trainer's compute leaf time, K that of its transfers without what they waited (of a collective of
+all with all that is `d - min d`, which no clock tells). Eligible are the trainers that took part. Missing data means:
+where all workers are on one machine, or machines are not known, there are no transfers between nodes and no share of
+them; without transfers there is no overlap; a collective of which a part is missing counts as transfer all along.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from ingest.detection import anatomy
 from ingest.detection.critical_path import Graph
 from ingest.detection.facts import Flags, Floats, Ints, Kind, Worker
 from ingest.detection.gpu_waiting import Share, Waiting
@@ -61,9 +63,10 @@ def measure(
     piece = graph.key < 0
     moves = piece & (kinds == Kind.TRANSFER)
     compute = _intervals(graph, graph.begin, piece & (kinds == Kind.COMPUTE))
-    every = _covered(compute, _intervals(graph, graph.start, moves), lanes)
+    moving = _moving_from(graph, workers, lanes)
+    every = _covered(compute, _intervals(graph, moving, moves), lanes)
     far = between_nodes(workers)
-    between = _covered(compute, _intervals(graph, graph.start, moves & far[graph.lane]), lanes)
+    between = _covered(compute, _intervals(graph, moving, moves & far[graph.lane]), lanes)
     apart = bool(far[lanes].any())
     share, exposed = (between.moved / wall, between.exposed / wall) if apart else (None, None)
     return Communication(
@@ -102,6 +105,15 @@ class _Covered:
     computed: float
     moved: float
     exposed: float
+
+
+def _moving_from(graph: Graph, workers: tuple[Worker, ...], lanes: Ints) -> Ints:
+    """Of each node from when on it moves data: durations tell of a collective, clocks of all else."""
+    ranks = [worker for worker in workers if worker.lane in set(lanes.tolist())]
+    spans = graph.spans
+    told = (spans.begin_ns + anatomy.waiting_ns(spans, ranks))[graph.span]
+    found = np.where(anatomy.of_all(spans)[graph.span], np.maximum(graph.begin, told), graph.start)
+    return np.minimum(found, graph.end)
 
 
 def _intervals(graph: Graph, begin: Ints, rows: Flags) -> Intervals:

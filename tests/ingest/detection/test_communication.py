@@ -13,8 +13,8 @@ from tests.ingest.scenarios import Did, Scenario
 APART = {f"rank-{rank}": f"machine-{rank}" for rank in range(4)}
 
 
-def measured(scenario: Scenario, index: int = 0) -> Communication:
-    graph = graph_of(scenario, index)
+def measured(scenario: Scenario, index: int = 0, *, error_ns: int = 0) -> Communication:
+    graph = graph_of(scenario, index, errors_ns={who.name: error_ns for who in scenario.workers})
     workers = members(scenario.workers)
     trainers = np.array([worker.lane for worker in workers if worker.role == "trainer"], np.int64)
     return measure(graph, workers, trainers, attribute(graph, walk(graph), trainers))
@@ -48,12 +48,14 @@ def test_both_shares_have_bands_and_disagree_where_transfers_overlap(
     assert measured(step(compute_s, transfer)).band == band
 
 
-def test_waiting_for_the_last_rank_is_no_transfer() -> None:
+@pytest.mark.parametrize("error_ns", [0, -1, 4 * 10**9], ids=["exact clocks", "unknown clocks", "clocks 4 s apart"])
+def test_waiting_for_the_last_rank_is_no_transfer_whatever_the_clocks_say(error_ns: int) -> None:
     found = measured(
         told(
             Did("rank-0", 0, "backward", 0, 3), Did("rank-0", 0, "allreduce", 3, 10),
             Did("rank-1", 0, "backward", 0, 9), Did("rank-1", 0, "allreduce", 9, 10), machines=APART,
-        )
+        ),
+        error_ns=error_ns,
     )  # fmt: skip
 
     assert found.comm_share == pytest.approx(0.1)
