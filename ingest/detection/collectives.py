@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ingest.detection.columns import lower_median
 from ingest.detection.facts import Floats, Ints
 
 NAMES = frozenset({"allreduce", "allgather", "reducescatter"})
@@ -96,8 +97,7 @@ def _longest_excess(step: Step, rank: int) -> tuple[str, float]:
 def _excess(seconds: Floats, rank: int) -> float:
     # A rank without the phase has spent no time in it.
     spent = np.nan_to_num(seconds)
-    others = np.sort(np.delete(spent, rank))
-    return float(spent[rank] - others[(len(others) - 1) // 2])
+    return float(spent[rank] - lower_median(np.delete(spent, rank)))
 
 
 def _why_not(step: Step, culprit: int, *, blamed: bool, explains: bool) -> str:

@@ -51,6 +51,11 @@ def median(values: Floats) -> float:
     return float(column_medians(values.reshape(-1, 1))[0])
 
 
+def lower_median(values: Floats) -> float:
+    """The lower median of at least one value: of an even number the lesser of the two in the middle."""
+    return float(np.sort(values)[(len(values) - 1) // 2])
+
+
 def newest(matrix: Floats, count: int) -> Floats:
     """The matrix with all but the last `count` finite values of each column turned to NaN."""
     finite = np.isfinite(matrix)

@@ -9,8 +9,7 @@ import enum
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
+from ingest.detection.columns import lower_median
 from ingest.detection.facts import Floats
 from ingest.detection.slow_phase.policy import Policy
 from ingest.detection.slow_phase.usual import Before
@@ -49,12 +48,12 @@ def limits(
     """The limits for one worker.
 
     `finished` are the seconds of the peers that ended the phase in this round, `peers` how many there are,
-    `round_s` a typical round (NaN unknown), `work` this worker's work beside theirs. Formulas: detection.md,
-    "Slow phase, while it still runs".
+    `round_s` a typical round (NaN unknown), `work` this worker's work beside theirs. Slow is the
+    greater of ratio x reference and reference + `allowance`.
     """
     repeats = before is not None and before.repeats
     if peers and not repeats and len(finished) >= needed(peers):
-        reference = work * _lower_median(finished)
+        reference = work * lower_median(finished)
         ratio = _ratio(finished, peers, before, policy)
         basis = Basis.PEERS
     elif before is not None and before.count >= policy.past_least:
@@ -112,7 +111,3 @@ def _limit(reference: float, ratio: float, more: float, policy: Policy) -> float
 
 def _greater(one: float, other: float) -> float:
     return other if math.isnan(one) else max(one, other)
-
-
-def _lower_median(values: Floats) -> float:
-    return float(np.sort(values)[(len(values) - 1) // 2])

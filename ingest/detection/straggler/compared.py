@@ -26,7 +26,8 @@ class Limit(enum.Enum):
 class Compared:
     """One value for each worker of the cohort; NaN where there is none.
 
-    `reference` and `excess` are seconds as measured, `ratio` is for equal work. `sigma` is the noise of the
+    `reference` is in seconds as measured, `ratio` is for equal work, and `excess` what of its seconds a worker would
+    not have taken for its own work at that. `sigma` is the noise of the
     logarithm, `known` whether it comes from earlier rounds, `heavy` how much farther than it says rare values lie,
     `smallest_ratio` the least that could have been named.
     """
@@ -86,7 +87,7 @@ def with_peers(row: Row, past: Floats, healthy: Floats, policy: Policy) -> Compa
     least = replace(row, least_z=row.least_z * heavy**policy.heavy_power)
     smallest, limit = _smallest_of_peers(least, reference, sigma, len(present) - 1, policy, known=known)
     return Compared(
-        reference=reference, ratio=ratio, excess=row.seconds - reference, z=z, sigma=sigma, known=known,
+        reference=reference, ratio=ratio, excess=_excess(row, ratio), z=z, sigma=sigma, known=known,
         smallest_ratio=smallest, limit=limit, heavy=heavy,
     )  # fmt: skip
 
@@ -109,9 +110,13 @@ def with_itself(row: Row, past: Floats, frozen: Floats, policy: Policy) -> Compa
     if math.isfinite(typical):
         smallest, limit = _greatest(policy, noise_ratio=_reach(row.least_z * typical), floor_s=row.floor_s, usual=usual)
     return Compared(
-        reference=usual, ratio=ratio, excess=row.seconds - usual, z=np.log(ratio) / spread, sigma=median(sigma),
+        reference=usual, ratio=ratio, excess=_excess(row, ratio), z=np.log(ratio) / spread, sigma=median(sigma),
         smallest_ratio=smallest, limit=limit, known=True,
     )  # fmt: skip
+
+
+def _excess(row: Row, ratio: Floats) -> Floats:
+    return row.seconds - row.seconds / ratio
 
 
 def _known_z(ratio: Floats, sigma: float, peers: int, policy: Policy) -> Floats:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ingest.detection.columns import column_medians
+from ingest.detection.columns import column_medians, lower_median
 from ingest.detection.durations import Cohort
 from ingest.detection.facts import Flags, Floats
 from ingest.detection.straggler import noise
@@ -81,7 +81,7 @@ def without_skipped(cost: Floats, policy: Policy) -> Floats:
             enough = np.isfinite(past).sum(axis=0) >= policy.known_rounds
             usual = np.where(enough, column_medians(past), 0.0)[present]
         else:
-            usual = np.sort(kept[at, present])[(len(present) - 1) // 2 :][:1]
+            usual = np.array([lower_median(kept[at, present])] if len(present) else [])
         kept[at, present[kept[at, present] < policy.skipped_share * usual]] = math.nan
     return kept
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ingest.detection.columns import numbered
+from ingest.detection.columns import lower_median, numbered
 from ingest.detection.critical_path import Graph
 from ingest.detection.durations import RENDEZVOUS, CohortKey, cohort_of, for_equal_work
 from ingest.detection.facts import Flags, Floats, Ints, Kind, Worker
@@ -82,7 +82,7 @@ def _references(cohorts: list[Ints], spent: Floats, amounts: tuple[Floats, ...],
     """The lower median of the others' nanoseconds for as much work as each item did, -1 where there are no others."""
     found = np.full(len(spent), -1)
     for members in cohorts:
-        judged = members[spent[members] >= policy.skipped_share * np.median(spent[members])]
+        judged = members[spent[members] >= policy.skipped_share * lower_median(spent[members])]
         judged = judged[spent[judged] > 0]
         if len(judged) >= 2:
             cost = for_equal_work(spent[judged], *(amount[judged] for amount in amounts))

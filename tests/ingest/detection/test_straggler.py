@@ -302,6 +302,19 @@ def test_more_work_is_not_slowness() -> None:
     assert named(judge(history(unsaid))) == {("train", "rank-2")}
 
 
+def test_who_takes_as_long_for_half_the_work_has_lost_half_of_its_time() -> None:
+    def items(worker: str, phase: str, _index: int) -> dict[str, int]:
+        return {"items": 50 if worker == "rank-3" else 100} if phase == "train" else {}
+
+    (verdict,) = judge(
+        history(scenarios.exchange("half the work", scenarios.crew(8), rounds=2, train=20.0, encode=2.0, attrs=items))
+    ).once
+
+    assert (verdict.phase, verdict.workers) == ("train", ("rank-3",))
+    (slow,) = verdict.evidence["cohorts"][0]["slow"]
+    assert (slow["ratio"], slow["excess_s"]) == (2.0, 10.0)
+
+
 def test_stages_are_compared_with_their_own_group() -> None:
     members = tuple(replace(who, group=f"stage-{rank % 2}") for rank, who in enumerate(scenarios.crew(8)))
     slow_stage = {who.name for who in members if who.group == "stage-1"}

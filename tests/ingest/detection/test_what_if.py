@@ -153,6 +153,14 @@ def test_skipped_work_is_no_reference() -> None:
     assert found.fixes == ()
 
 
+@pytest.mark.parametrize("slow", [12.0, 17.0])
+def test_of_two_workers_the_quick_one_has_not_skipped_its_work(slow: float) -> None:
+    found = judged(told(Did("a", 0, "encode", 0, 1.5), Did("b", 0, "encode", 0, slow), wall_s=slow))
+
+    assert found.recoverable_ns == pytest.approx((slow - 1.5) * 1e9)
+    assert found.abstained == ""
+
+
 def test_another_site_is_no_reference_for_what_moves_data() -> None:
     scenario = told(*(Did(who, 0, name, at, at + 5 if who == "far" else at + 1)
                       for who in ("far", "near", "here") for at, name in ((0, "encode"), (5, "upload"))))  # fmt: skip
