@@ -82,7 +82,7 @@ def _measured(history: History) -> _Rows:
     around = leaf.parents(spans)
     kinds = leaf.kinds(spans, around)
     begin, slack = counted_from(spans, history.workers)
-    seconds = _seconds(spans, leaf.pieces(spans, around), begin)
+    seconds = own_seconds(spans, leaf.pieces(spans, around), begin)
     unjudged = np.array([name in RENDEZVOUS for name in spans.names], np.bool_)
     keep = np.flatnonzero((kinds != Kind.WAIT) & ~unjudged[spans.name])
     number, first = numbered(spans.round[keep], spans.lane[keep], spans.name[keep], kinds[keep])
@@ -99,7 +99,8 @@ def _measured(history: History) -> _Rows:
     )  # fmt: skip
 
 
-def _seconds(spans: Spans, parts: Intervals, begin: Ints) -> Floats:
+def own_seconds(spans: Spans, parts: Intervals, begin: Ints) -> Floats:
+    """Seconds of each span's leaf time `parts` from `begin` on, which is where it waits for nobody any more."""
     left = np.maximum(parts.end - np.maximum(parts.begin, begin[parts.group]), 0)
     return np.bincount(parts.group, left / 1e9, len(spans)).astype(np.float64)
 

@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ingest.detection import leaf
+from ingest.detection.durations import own_seconds
 from ingest.detection.slow_phase.live import Live, Presence
+from ingest.detection.waits import counted_from
 
 # Attempt, start number of the phase around, thread.
 Around = tuple[int, int, int]
@@ -23,15 +26,15 @@ class Awaited:
 class Ground:
     """`opened` is when the first open phase within another began, `ended` the (begin, end) of ended ones within it.
 
-    `at_it` are the lanes that have a phase open in this round, `earlier` the nanoseconds that a lane spent in
-    ended times of a phase. Times are Unix nanoseconds.
+    `at_it` are the lanes that have a phase open in this round, `earlier` the seconds that a lane worked in
+    ended times of a phase: leaf time from when on it waited for nobody. Times are Unix nanoseconds.
     """
 
     live: Live
     opened: Mapping[Around, int]
     ended: Mapping[Around, list[tuple[int, int]]]
     at_it: Mapping[str, frozenset[int]]
-    earlier: Mapping[tuple[int, str], int]
+    earlier: Mapping[tuple[int, str], float]
     _awaited: dict[str, Awaited] = field(default_factory=dict)
 
     def awaited(self, phase: str) -> Awaited:
@@ -63,17 +66,25 @@ def ground(live: Live) -> Ground:
             at_it.setdefault(one.name, set()).add(one.lane)
     spans = live.spans
     ended: dict[Around, list[tuple[int, int]]] = {}
-    earlier: dict[tuple[int, str], int] = {}
-    columns = (spans.attempt, spans.parent, spans.thread, spans.lane, spans.name, spans.begin_ns, spans.end_ns)
-    for attempt, parent, thread, lane, name, begin, end in zip(*(column.tolist() for column in columns), strict=True):
+    columns = (spans.attempt, spans.parent, spans.thread, spans.begin_ns, spans.end_ns)
+    for attempt, parent, thread, begin, end in zip(*(column.tolist() for column in columns), strict=True):
         if parent >= 0:
             ended.setdefault((attempt, parent, thread), []).append((begin, end))
-        key = (lane, spans.names[name])
-        earlier[key] = earlier.get(key, 0) + end - begin
     return Ground(
         live=live,
         opened=opened,
         ended=ended,
         at_it={name: frozenset(lanes) for name, lanes in at_it.items()},
-        earlier=earlier,
+        earlier=_earlier(live),
     )
+
+
+def _earlier(live: Live) -> dict[tuple[int, str], float]:
+    spans = live.spans
+    parts, (begin, _) = leaf.pieces(spans, leaf.parents(spans)), counted_from(spans, live.workers)
+    columns = (spans.lane, spans.name, own_seconds(spans, parts, begin))
+    found: dict[tuple[int, str], float] = {}
+    for lane, name, seconds in zip(*(column.tolist() for column in columns), strict=True):
+        key = (lane, spans.names[name])
+        found[key] = found.get(key, 0.0) + seconds
+    return found

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from ingest.detection.slow_phase.context import Context, Judged
 from ingest.detection.slow_phase.limits import Basis
-from ingest.detection.slow_phase.live import Open, Presence
+from ingest.detection.slow_phase.live import Presence
+from ingest.detection.slow_phase.worked import Worked
 from ingest.detection.verdicts import Verdict
 
 
@@ -62,20 +63,20 @@ def level(judged: Judged) -> Level:
     return Level(sum(surely >= bound for bound in bounds))
 
 
-def foretold_s(one: Open, least: float) -> float:
-    """How long a phase will have lasted by two readings of its progress, in seconds; NaN where it does not tell.
+def foretold_s(worked: Worked, least: float) -> float:
+    """How long a phase will surely have worked by two readings of its progress, in seconds; NaN if it does not tell.
 
     The more hopeful of the two counts.
     """
-    told = [(when - one.begin_ns) / 1e9 / share for when, share in one.progress if least <= share <= 1]
-    return min(told[-2:]) if len(told) >= 2 else math.nan
+    told = [(seconds - worked.slack_s) / share for seconds, share in worked.progress if least <= share <= 1]
+    return worked.earlier_s + min(told[-2:]) if len(told) >= 2 else math.nan
 
 
 def marked(context: Context, judged: Judged) -> Mark:
     """The mark of an open phase: its level, or slow where its progress says that it will be."""
     reached, foretold, bound = level(judged), False, judged.limits.slow_s
     if reached < Level.SLOW and not judged.waits_for and judged.limits.basis is not Basis.CAP:
-        foretold = foretold_s(judged.open, context.policy.progress_least) - judged.worked.slack_s >= bound
+        foretold = foretold_s(judged.worked, context.policy.progress_least) >= bound
         reached = Level.SLOW if foretold else reached
     return Mark(
         lane=judged.open.lane, attempt=judged.open.attempt, start=judged.open.start, level=reached,

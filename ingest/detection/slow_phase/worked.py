@@ -12,13 +12,16 @@ from ingest.detection.slow_phase.live import Open
 class Worked:
     """Leaf seconds of an open phase, as of `seen_ns`; `paused` while a phase nested in it is open.
 
-    `slack_s` is what clock errors make uncertain of it (infinite where a clock is unknown).
+    `slack_s` is what clock errors make uncertain of it (infinite where a clock is unknown). `earlier_s` of it are of
+    earlier times of the phase, `progress` are its readings since: (leaf seconds worked then, share done).
     """
 
     seconds: float
     slack_s: float
     paused: bool
     seen_ns: int
+    earlier_s: float
+    progress: tuple[tuple[float, float], ...]
 
     def reaches_at(self, seconds: float) -> int:
         """When it will have worked so long, Unix nanoseconds on the server's clock, if it goes on."""
@@ -35,11 +38,18 @@ def worked(
     begin_ns, slack_s, missing = _counted_from(ground, one, workers, waits)
     around = (one.attempt, one.start, one.thread)
     nested = ground.opened.get(around)
-    until = one.seen_ns if nested is None else min(nested, one.seen_ns)
-    taken = _covered(ground.ended.get(around, ()), begin_ns, until)
-    earlier = 0 if repeats else ground.earlier.get((one.lane, one.name), 0)
-    seconds = (max(0, until - begin_ns) - taken + earlier) / 1e9
-    return Worked(seconds=seconds, slack_s=slack_s, paused=nested is not None, seen_ns=one.seen_ns), missing
+    inside = sorted(ground.ended.get(around, ()))
+
+    def by(when_ns: int) -> float:
+        until = when_ns if nested is None else min(nested, when_ns)
+        return (max(0, until - begin_ns) - _covered(inside, begin_ns, until)) / 1e9
+
+    earlier_s = 0.0 if repeats else ground.earlier.get((one.lane, one.name), 0.0)
+    time = Worked(
+        seconds=earlier_s + by(one.seen_ns), slack_s=slack_s, paused=nested is not None, seen_ns=one.seen_ns,
+        earlier_s=earlier_s, progress=tuple((by(when), share) for when, share in one.progress if when > begin_ns),
+    )  # fmt: skip
+    return time, missing
 
 
 def _counted_from(
@@ -66,9 +76,9 @@ def _slack(ground: Ground, one: Open, workers: Mapping[int, Worker], place: int)
 
 
 def _covered(intervals: Iterable[tuple[int, int]], least: int, most: int) -> int:
-    """Nanoseconds of [least, most) that the intervals cover together."""
+    """Nanoseconds of [least, most) that the intervals, sorted, cover together."""
     total, reached = 0, least
-    for begin, end in sorted(intervals):
+    for begin, end in intervals:
         if min(end, most) > reached:
             total += min(end, most) - max(begin, reached)
             reached = min(end, most)

@@ -265,6 +265,66 @@ def test_progress_tells_before_the_limit_and_only_with_two_readings() -> None:
     assert named(with_progress((readings[0][0], 0.7), (readings[1][0], 0.9))) == set()
 
 
+def with_readings(known: Live, worker: str, *progress: tuple[float, float]) -> Live:
+    """The round with readings of the worker's open phase: (second of the scenario, share)."""
+    told = tuple((nanoseconds(at_s), share) for at_s, share in progress)
+    opens = [replace(one, progress=told) if known.workers[one.lane].name == worker else one for one in known.opens]
+    return replace(known, opens=tuple(opens))
+
+
+def test_progress_of_what_waited_is_counted_from_the_end_of_that() -> None:
+    scenario = scenarios.exchange(
+        "one is late", scenarios.crew(8), rounds=6, train=10.0,
+        encode=lambda worker, _index: 8.0 if worker == "rank-3" else 2.0,
+    )  # fmt: skip
+    aggregated = scenario.rounds[-1][1] - 13.0
+    known = live(scenario, aggregated + 9)
+
+    on_time = with_readings(known, "rank-1", (aggregated + 6.5, 0.5), (aggregated + 8.0, 8 / 13))
+    late = with_readings(known, "rank-1", (aggregated + 6.5, 0.1), (aggregated + 8.0, 0.12))
+
+    assert named(judge(on_time)) == set()
+    assert named(judge(late)) == {("apply", "rank-1")}
+
+
+def test_what_is_nested_in_a_phase_is_no_part_of_what_its_progress_tells() -> None:
+    scenario = scenarios.exchange("nested", scenarios.crew(8), rounds=6, train=10.0, encode=2.0)
+    begin = scenario.rounds[-1][0]
+    phases = list(scenario.phases)
+    place = next(at for at, did in enumerate(phases) if (did.round, did.worker, did.name) == (5, "rank-3", "train"))
+    phases[place] = replace(phases[place], end_s=begin + 60)
+    phases.append(Did("rank-3", 5, "data", begin + 1, begin + 6, parent=place))
+    known = live(replace(scenario, phases=tuple(phases)), begin + 10.5)
+
+    # Half of it is done after ten seconds, of which five are those of its data.
+    assert named(judge(with_readings(known, "rank-3", (begin + 9.0, 0.4), (begin + 10.0, 0.5)))) == set()
+    assert named(judge(with_readings(known, "rank-3", (begin + 9.0, 0.2), (begin + 10.0, 0.25)))) == {
+        ("train", "rank-3")
+    }
+
+
+@pytest.mark.parametrize("waits_s", [0.0, 30.0], ids=["at once", "after half a minute of waiting"])
+def test_of_earlier_times_of_a_phase_their_own_work_counts(waits_s: float) -> None:
+    def twice(index: int, begin: float) -> list[Did]:
+        mine = scenarios.exchange("applied", scenarios.crew(8), rounds=1, train=10.0, encode=2.0, apply=4.0)
+        return [replace(did, round=index, begin_s=begin + did.begin_s, end_s=begin + did.end_s) for did in mine.phases]
+
+    phases = [did for index in range(6) for did in twice(index, index * 200.0)]
+    last = [did for did in phases if did.round == 5]
+    end = max(did.end_s for did in last)
+    # rank-1 waits in its first time for what is aggregated, and has another second to do in a second one.
+    shift = [
+        replace(did, begin_s=did.begin_s - waits_s) if (did.worker, did.name) == ("rank-1", "apply") else did
+        for did in last
+    ]
+    again = Did("rank-1", 5, "apply", end, end + 2)
+    rounds = tuple((index * 200.0, index * 200.0 + 20.0) for index in range(6))
+    whole = scenarios.exchange("applied", scenarios.crew(8), rounds=1, train=10.0, encode=2.0)
+    told = Scenario("twice", whole.workers, rounds, (*(did for did in phases if did.round < 5), *shift, again))
+
+    assert level_of(live(told, end + 1), "rank-1") is Level.FINE
+
+
 def test_a_phase_stands_still_while_one_nested_in_it_is_open() -> None:
     scenario = scenarios.exchange("nested", scenarios.crew(8), rounds=6, train=10.0, encode=2.0)
     begin = scenario.rounds[-1][0]
