@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dashboard.live import events, stacks, views
+from dashboard.live import analysis, events, stacks, views
 
 app_name = "live"
 urlpatterns = [
@@ -12,5 +12,6 @@ urlpatterns = [
     path("runs/<uuid:run_id>/live/phase", views.phase, name="phase"),  # everything known of one phase
     path("runs/<uuid:run_id>/live/event", events.event, name="event"),  # everything known of one event
     path("runs/<uuid:run_id>/live/step", views.step, name="step"),  # a round by rank and phase
+    path("runs/<uuid:run_id>/live/analysis", analysis.analysis, name="analysis"),  # where its time went, and why
     path("runs/<uuid:run_id>/live/stacks", stacks.stacks, name="stacks"),  # its thread stacks; a POST asks for them
 ]

@@ -20,6 +20,8 @@ from tests.serving import REPOSITORY, database_url, serving
 
 MODULES = "dashboard/live/static/live/js"
 HASHED = re.compile(r"\.[0-9a-f]{12}\.\w+$")
+COMMENT = re.compile(r"\s*(//|/\*\*|\*( |/|$))")
+NAMED = ' from "'  # of what is imported; the names change
 FOR_EVER = "max-age=315360000, public, immutable"
 
 
@@ -83,6 +85,16 @@ def test_modules_import_each_other_by_the_names_that_the_page_asked_for(collecte
 def test_the_scripts_of_the_live_page_stay_under_100_kb(collected: str, people: Cast) -> None:
     scripts = {file for file in files_of(page_of(collected, people, live(people))) if file.endswith(".js")}
     assert sum(int(on_the_wire(collected, path).headers["content-length"]) for path in scripts) < 100_000
+
+
+def test_our_modules_go_without_their_comments_and_keep_their_lines(collected: str, people: Cast) -> None:
+    scripts = {file for file in files_of(page_of(collected, people, live(people))) if "/live/js/" in file}
+    for path in scripts:
+        source = (REPOSITORY / MODULES / HASHED.sub("", path.rsplit("/", 1)[1])).with_suffix(".js").read_text()
+        code = [line if not COMMENT.match(line) else "" for line in source.split("\n")]
+        served = on_the_wire(collected, path).text.split("\n")
+        assert len(served) == len(code), path
+        assert [line for line in served if NAMED not in line] == [line for line in code if NAMED not in line], path
 
 
 @pytest.mark.parametrize("path", ["/", "/connect/", "/accounts/login/", "/accounts/logout/", "/api/v1/docs"])
@@ -191,12 +203,15 @@ def test_a_file_edited_while_the_server_runs_arrives_whole(
 ) -> None:
     file, data, path = tree / MODULES / "clock.js", tmp_path / "data", "/static/live/js/clock.js"
     former = file.read_text()
+    served = former
     if collects:
-        path = f"/static/live/js/{next(prepare(tree, data).glob('live/js/clock.*.js')).name}"
+        copy = next(prepare(tree, data).glob("live/js/clock.*.js"))
+        path, served = f"/static/live/js/{copy.name}", copy.read_text()
+        assert "class Clock" in served
     with serving(tmp_path / "web.log", tree=tree, ROUNDWATCH_DATA=str(data)) as url:
-        assert httpx.get(url + path).text == former
+        assert httpx.get(url + path).text == served
         file.write_text(former * 3 if longer else former[: len(former) // 2])
-        assert httpx.get(url + path).text == (former if collects else file.read_text())
+        assert httpx.get(url + path).text == (served if collects else file.read_text())
 
 
 def live(people: Cast) -> str:

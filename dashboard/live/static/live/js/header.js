@@ -1,5 +1,6 @@
 // Shows the key figures and the run's state; each figure opens its definition.
 
+import { definition } from "./definition.js";
 import { el, fill, say } from "./dom.js";
 import { failureOf, failureText } from "./failure.js";
 import { age, clockTime, dayTime, isolated, plural } from "./format.js";
@@ -7,14 +8,12 @@ import { figures } from "./figures.js";
 import { wordsOf } from "./words.js";
 
 class Figure {
-  constructor(index) {
-    const id = `definition-${index}`;
-    this.label = el("button", { type: "button", class: "figure-label", popovertarget: id });
+  constructor() {
+    const { button, card } = definition();
+    Object.assign(this, { label: button, definition: card });
     this.value = el("b", { class: "figure-value" });
     this.detail = el("span", { class: "figure-detail" });
     this.more = el("div", { class: "figure-detail figure-more" });
-    this.definition = el("div", { id, class: "definition", popover: "auto" });
-    this.definition.addEventListener("beforetoggle", () => this.#place());
     this.element = el("div", { class: "figure" }, this.label, el("div", { class: "figure-line" }, this.value, " ", this.detail), this.more, this.definition);
   }
 
@@ -27,12 +26,6 @@ class Figure {
     say(this.definition, definition);
     this.element.dataset.tone = tone;
   }
-
-  #place() {
-    const box = this.label.getBoundingClientRect();
-    this.definition.style.left = `${Math.max(8, Math.min(box.left, innerWidth - 336))}px`;
-    this.definition.style.top = `${box.bottom + 6}px`;
-  }
 }
 
 export class Header {
@@ -42,7 +35,7 @@ export class Header {
 
   draw(store, now) {
     const found = figures(store, now, this.much);
-    while (this.shown.length < found.length) this.shown.push(new Figure(this.shown.length));
+    while (this.shown.length < found.length) this.shown.push(new Figure());
     found.forEach((figure, i) => this.shown[i].say(figure));
     if (this.container.children.length !== found.length) fill(this.container, ...this.shown.map((one) => one.element));
     const { state = "", started_ns: started } = store.run;

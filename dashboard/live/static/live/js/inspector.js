@@ -6,6 +6,7 @@ import { failureOf } from "./failure.js";
 import { duration, isolated, plural, share } from "./format.js";
 import { KINDS } from "./frames.js";
 import { kindSeconds } from "./kinds.js";
+import { bar, partRow, totalRow } from "./parts.js";
 import { readingRows } from "./readings.js";
 import { subjectOf } from "./stacks.js";
 import { wordsOf } from "./words.js";
@@ -19,48 +20,33 @@ export function partsOf(seconds, wall) {
   return parts.map((part) => ({ ...part, share: part.seconds / wall }));
 }
 
-function bar(parts, theme) {
-  const segments = parts.map(({ name, kind, seconds, share: part }) => {
-    const segment = el("div", { class: "segment", "data-kind": kind, title: `${name} ${duration(seconds * 1e9)}` });
-    // Shares below a sum of one would leave the rest of the bar empty.
-    segment.style.flexGrow = String(part * 1000);
-    if (kind) segment.style.color = theme.ink(kind);
-    // What does not fit wraps, and is hidden with its line: first the time, then the name.
-    if (part > 0.04) segment.append(el("span", {}, name), el("span", {}, duration(seconds * 1e9)));
-    return segment;
-  });
-  return el("div", { class: "stack", role: "img", "aria-label": parts.map((part) => `${part.name} ${share(part.share)}`).join(", ") }, segments);
-}
-
-function row(name, kind, seconds, part) {
-  return el("tr", {}, el("th", { scope: "row" }, kind ? swatch(kind) : el("i", { class: "swatch" }), name), el("td", {}, duration(seconds * 1e9)), el("td", { class: "muted" }, share(part)));
-}
-
 /** A generation that a restart cut short has no end to be measured by. */
 export function olderText({ generation, begin, end }) {
   const which = `generation ${generation + 1} of it`;
   return Number.isFinite(end) ? `${which} took ${duration(end - begin)} and was replayed` : `${which} did not end`;
 }
 
-function roundSection({ store, round, last, words, now }, { step, ranks, theme }) {
+function standing({ coverage, closed }, final) {
+  if (Number.isFinite(coverage)) return [`${share(coverage)} explained`];
+  return closed ? (final ? [] : ["being judged"]) : ["still open"];
+}
+
+function roundSection({ store, round, last, words, now }, { step, ranks, theme, analysis }) {
   const wall = ((Number.isFinite(round.end) ? round.end : now) - round.begin) / 1e9;
   const { seconds, trainers, final } = kindSeconds(store, round);
   const parts = partsOf(seconds, wall);
-  const facts = [duration(wall * 1e9), `mean of ${plural(trainers, words.trainer)}`];
-  if (Number.isFinite(round.coverage)) facts.push(`${share(round.coverage)} explained`);
-  else if (!round.closed) facts.push("still open");
-  else if (!final) facts.push("being judged");
+  const facts = [duration(wall * 1e9)];
+  // Once it is analysed, the bars below say whose mean they are.
+  if (!analysis.ready) facts.push(`mean of ${plural(trainers, words.trainer)}`, ...standing(round, final));
   for (const older of store.rounds.olderOf(round.index)) facts.push(olderText(older));
-  const total = el("tr", { class: "total" }, el("th", { scope: "row" }, "wall time"), el("td", {}, duration(wall * 1e9)), el("td", {}, share(1)));
   const waiting = Number.isFinite(round.waiting) && el("p", { class: "waiting" }, "GPU waiting ", el("b", {}, duration(round.waiting * wall * 1e9)), ` · ${share(round.waiting)} of the ${words.round}`);
   const turn = (label, text, by) => el("button", { type: "button", class: "icon", "aria-label": label, title: label, click: () => step(by) }, text);
   return el("section", { class: "round-section" },
     el("header", {}, el("h2", {}, `Where ${words.round} ${round.index} went`), turn(`Earlier ${words.round}`, "‹", -1), turn(`Later ${words.round}`, "›", 1)),
     el("p", { class: "muted" }, facts.join(" · ")),
-    bar(parts, theme),
-    el("table", { class: "parts" }, el("tbody", {}, parts.map((part) => row(part.name, part.kind, part.seconds, part.share)), total)),
-    waiting,
-    lastIn(last, wall, words, ranks));
+    !analysis.ready && [bar(parts, theme), el("table", { class: "parts" }, el("tbody", {}, parts.map(partRow), totalRow("wall time", wall))), waiting],
+    lastIn(last, wall, words, ranks),
+    analysis.element);
 }
 
 /** Who came last to the round's collectives, and the way to what each rank did. */
@@ -71,15 +57,23 @@ function lastIn(last, wall, words, show) {
   return el("p", { class: "last-in" }, "Waited least: ", el("b", {}, isolated(last.least.info.name)), most, " ", open);
 }
 
+const MOST_MARKED = 8;
 const KIND_TITLES = { straggler: "Slow", slow_phase: "Slow, still running", work_on_path: "Waited for" };
 
-function findingCard(finding, words) {
+/** The bars that a finding marks, by the names of their workers. */
+function marked({ spans = [] }, store, show) {
+  const shown = spans.slice(0, MOST_MARKED).map(([attempt, id, lane]) => [isolated(store.lanes.get(lane)?.info.name ?? ""), { attempt, id, lane }]).filter(([name]) => name);
+  return shown.length > 0 && el("p", { class: "marked" }, shown.map(([name, selection]) => el("button", { type: "button", class: "part-name", "aria-label": `To the bar of ${name}`, click: () => show(selection) }, name)));
+}
+
+function findingCard(finding, words, bars) {
   const heading = KIND_TITLES[finding.kind] ? `${KIND_TITLES[finding.kind]} ${isolated(finding.phase)}` : finding.kind.replaceAll("_", " ");
   const rounds = finding.rounds?.length ? `${words.round} ${finding.rounds.join(", ")}` : "";
   return el("section", { class: "card finding", "data-severity": finding.severity },
     el("header", {}, el("h3", {}, heading), el("span", { class: `tag ${finding.state}` }, [finding.state, rounds].filter(Boolean).join(" · "))),
     el("p", {}, el("span", { class: "tag observed" }, "observed"), " ", finding.observed),
-    finding.hypothesis && el("p", {}, el("span", { class: "tag hypothesis" }, "hypothesis"), " ", finding.hypothesis));
+    finding.hypothesis && el("p", {}, el("span", { class: "tag hypothesis" }, "hypothesis"), " ", finding.hypothesis),
+    bars);
 }
 
 /** The card on why the run failed. */
@@ -121,8 +115,9 @@ function areaSection(area, close) {
 }
 
 export class Inspector {
-  constructor(element, details, theme, stacks, on) {
-    Object.assign(this, { element, details, theme, stacks, on, stamp: "", subject: null, more: null, asked: "", age: el("p") });
+  /** `stacks` and `analysis` draw parts of the panel themselves. */
+  constructor(element, { details, theme, stacks, analysis }, on) {
+    Object.assign(this, { element, details, theme, stacks, analysis, on, stamp: "", subject: null, more: null, asked: "", age: el("p") });
   }
 
   /** `facts` is the selected phase or null, `area` the statistics of a selected area or null, `round` may be null. */
@@ -132,25 +127,28 @@ export class Inspector {
     const ago = endedAgo(store, facts, now);
     this.age.hidden = !ago;
     say(this.age, ago);
+    const subject = facts && `${facts.attempt}.${facts.id}`;
+    // What is pressed, read or marked stays as it is until then.
+    if (this.element.matches(":active") || this.element.querySelector(":popover-open") || (subject === this.subject && marking(this.element))) return;
+    const focused = this.element.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
     const failure = failureOf(store);
     const words = wordsOf(store);
+    const analysis = round && this.analysis.draw({ store, round, words, theme: this.theme });
     const [last] = round ? store.collectives.ofRound(store.lanes, round.index) : [];
     const findings = round ? store.marks.ofRound(round.index) : [];
     const others = store.marks.open.filter((finding) => !findings.includes(finding));
     const beat = (round && !round.closed) || facts?.open ? Math.floor(now / 5e8) : 0;
-    const stamp = JSON.stringify([this.theme.bg, facts && [facts.attempt, facts.id, facts.end], area?.key, failure, round, findings, others, beat, this.more, words, last && [last.least.index, last.most.index, last.waited]]);
-    const subject = facts && `${facts.attempt}.${facts.id}`;
-    if (stamp === this.stamp || this.element.matches(":active") || (subject === this.subject && marking(this.element))) return;
+    const stamp = JSON.stringify([this.theme.bg, facts && [facts.attempt, facts.id, facts.end], area?.key, failure, round, analysis && this.analysis.stamp, findings, others, beat, this.more, words, last && [last.least.index, last.most.index, last.waited]]);
+    if (stamp === this.stamp) return;
     Object.assign(this, { stamp, subject });
-    const focused = this.element.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
     fill(this.element,
       failure && failureCard(failure, words),
       facts && phaseSection(store, facts, this.more, this.age, stacks, this.on.close),
       area && areaSection(area, this.on.close),
-      round ? roundSection({ store, round, last, words, now }, { ...this.on, theme: this.theme }) : el("p", { class: "muted" }, `What kept the GPUs waiting stands here as soon as a ${words.round} has begun.`),
-      findings.map((finding) => findingCard(finding, words)),
+      round ? roundSection({ store, round, last, words, now }, { ...this.on, theme: this.theme, analysis: this.analysis }) : el("p", { class: "muted" }, `What kept the GPUs waiting stands here as soon as a ${words.round} has begun.`),
+      findings.map((finding) => findingCard(finding, words, marked(finding, store, this.on.show))),
       others.length > 0 && el("h2", {}, "Other open findings"),
-      others.slice(0, 20).map((finding) => findingCard(finding, words)));
+      others.slice(0, 20).map((finding) => findingCard(finding, words, marked(finding, store, this.on.show))));
     if (focused) this.element.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
   }
 

@@ -50,7 +50,8 @@ export function actionOf(event) {
 export function listen(actions) {
   addEventListener("keydown", (event) => {
     const action = actionOf(event);
-    if (!action) return;
+    // Escape closes what is open over the page before it undoes anything.
+    if (!action || (event.key === "Escape" && document.querySelector(":popover-open"))) return;
     const [name, ...rest] = action;
     event.preventDefault();
     actions[name](...rest);

@@ -15,7 +15,9 @@ import { Page } from "./page.js";
 import { Pointer } from "./pointer.js";
 import { Ranks } from "./ranks.js";
 import { winner } from "./raster.js";
+import { reach, reachPhase } from "./reach.js";
 import { Renderer } from "./renderer.js";
+import { RoundInspector } from "./roundinspector.js";
 import { RoundStrip } from "./roundstrip.js";
 import { Stacks } from "./stacks.js";
 import { Status } from "./status.js";
@@ -50,7 +52,8 @@ const actions = new Actions(page, {
 const status = new Status(elements, { clear: () => actions.choose("filter", "") });
 const toolbar = new Toolbar(elements, actions);
 const stacks = new Stacks(`${base}stacks`, (text) => say(elements.live, text));
-const inspector = new Inspector(elements.inspector, page.details, theme, stacks, { close: () => actions.close(), step: (by) => actions.round(by), ranks: () => actions.flip("ranks") });
+const analysis = new RoundInspector(`${base}analysis`, { go: (piece, begin, end) => reach(page, actions, piece, begin, end), changed: () => renderer.invalidate(true) });
+const inspector = new Inspector(elements.inspector, { details: page.details, theme, stacks, analysis }, { close: () => actions.close(), step: (by) => actions.round(by), ranks: () => actions.flip("ranks"), show: (selection) => reachPhase(page, actions, selection) });
 const ranks = new Ranks(elements.ranks, `${base}step`, { step: (by) => actions.round(by), pick: (lane) => actions.open(lane), changed: () => renderer.invalidate(true) });
 const roundStrip = new RoundStrip(elements.rounds, {
   pick: (first, last) => actions.rounds(first, last),
