@@ -5,6 +5,7 @@ import logging
 
 from django.db import transaction
 from django.db.models import Exists, Min, OuterRef, Q
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from dashboard.alerts import channels, message
@@ -15,6 +16,8 @@ from ingest.models import Outbox
 _log = logging.getLogger(__name__)
 # Longer than a try may take, so that nobody else tries it meanwhile.
 CLAIM = dt.timedelta(seconds=20)
+# What is due and cannot be tried yet, because its channel is busy or an earlier message waits, is looked at again then.
+LOOK_AGAIN = dt.timedelta(seconds=5)
 PAUSES_S = (5, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600)
 GIVE_UP_AFTER = dt.timedelta(days=1)
 
@@ -24,8 +27,19 @@ def deliver_next() -> bool:
     claimed = _claim(timezone.now())
     if claimed is None:
         return False
+    # Never in one transaction with a message's own row: a run that is being deleted takes them in the other order.
+    _next_due(claimed[0].outbox_id)
     _try(*claimed)
+    _next_due(claimed[0].outbox_id)
     return True
+
+
+def settle() -> None:
+    """Say of all that is due and was not tried when it is due again, so that nobody is asked in vain meanwhile."""
+    now = timezone.now()
+    known = Delivery.objects.filter(outbox=OuterRef("pk"))
+    for outbox_id in Outbox.objects.filter(Exists(known), due_at__lte=now).values_list("pk", flat=True)[:500]:
+        _next_due(outbox_id, now + LOOK_AGAIN)
 
 
 def send_test(channel: Channel) -> Try:
@@ -55,8 +69,6 @@ def _claim(now: dt.datetime) -> tuple[Delivery, Try] | None:
         return None
     delivery.claimed_until = now + CLAIM
     delivery.save(update_fields=["claimed_until"])
-    if delivery.outbox_id is not None:
-        Outbox.objects.filter(pk=delivery.outbox_id).update(due_at=delivery.claimed_until)
     return delivery, Try.objects.create(delivery=delivery, begun_at=now)
 
 
@@ -64,6 +76,8 @@ def _try(delivery: Delivery, attempt: Try) -> Try:
     channel = delivery.channel
     letter = Letter(delivery.key, delivery.content)
     try:
+        if not channel.enabled and delivery.happened != "test":
+            raise Undelivered("The channel is off.")
         attempt.answer = channels.send(channel.way, channel.settings["to"], channel.secret, letter)
         attempt.delivered = True
     except Undelivered as why:
@@ -79,15 +93,17 @@ def _try(delivery: Delivery, attempt: Try) -> Try:
 def _note(delivery: Delivery, attempt: Try) -> None:
     attempt.ended_at = timezone.now()
     attempt.answer = attempt.answer.replace("\0", "")[:1000]
-    attempt.save()
-    delivery.claimed_until = None
+    # A run or a channel may have been deleted meanwhile, and all of this with it.
+    said = {"ended_at": attempt.ended_at, "answer": attempt.answer, "delivered": attempt.delivered}
+    Try.objects.filter(pk=attempt.pk).update(**said)
     delivery.next_try_at = None if attempt.delivered else _next_try(delivery, attempt.ended_at)
     if attempt.delivered:
         delivery.state = DeliveryState.DELIVERED
     elif delivery.next_try_at is None:
         delivery.state = DeliveryState.FAILED
-    delivery.save(update_fields=["claimed_until", "next_try_at", "state"])
-    _next_due(delivery.outbox_id)
+    Delivery.objects.filter(pk=delivery.pk).update(
+        claimed_until=None, next_try_at=delivery.next_try_at, state=delivery.state
+    )
 
 
 def _next_try(delivery: Delivery, now: dt.datetime) -> dt.datetime | None:
@@ -97,11 +113,13 @@ def _next_try(delivery: Delivery, now: dt.datetime) -> dt.datetime | None:
     return now + dt.timedelta(seconds=PAUSES_S[min(tried, len(PAUSES_S)) - 1])
 
 
-def _next_due(outbox_id: int | None) -> None:
+@transaction.atomic
+def _next_due(outbox_id: int | None, least: dt.datetime | None = None) -> None:
     """The last to end among the deliveries of an event sees the others' ends, since it waits for its row."""
-    if outbox_id is None:
+    row = Outbox.objects.select_for_update(no_key=True).filter(pk=outbox_id or 0).first()
+    if row is None:
         return
-    row = Outbox.objects.select_for_update().get(pk=outbox_id)
     waiting = Delivery.objects.filter(outbox=row, state=DeliveryState.WAITING)
-    row.due_at = waiting.aggregate(due=Min("next_try_at"))["due"]
+    due = waiting.aggregate(due=Min(Greatest("next_try_at", "claimed_until")))["due"]
+    row.due_at = max(due, least) if due and least else due
     row.save(update_fields=["due_at"])

@@ -22,7 +22,8 @@ def take_next() -> bool:
     row = (
         _untaken()
         .exclude(Exists(_untaken().filter(finding=OuterRef("finding"), pk__lt=OuterRef("pk"))))
-        .select_for_update(skip_locked=True, of=("self",))
+        # With its finding, so that a run that is being deleted is never waited for in the other order.
+        .select_for_update(skip_locked=True, of=("self", "finding"), no_key=True)
         .select_related("finding__run__team")
         .order_by("pk")
         .first()

@@ -84,7 +84,7 @@ def text(told: Content) -> str:
         ("Since", told["opened_at"]),
         ("Over", told["resolved_at"]),
         ("Resolved by", told["by"]),
-        ("Cost", _cost_words(told["cost"])),
+        ("Cost", cost_words(told["cost"])),
         ("Observed", told["observed"]),
         ("Hypothesis", told["hypothesis"]),
     ]
@@ -124,7 +124,8 @@ def _excess(slow: dict[str, Any]) -> float | None:
     return None if seconds is None or reference is None else float(seconds - reference)
 
 
-def _cost_words(known: dict[str, float] | None) -> str:
+def cost_words(known: dict[str, float] | None) -> str:
+    """A cost in words; empty where it is not known."""
     if known is None:
         return ""
     return f"{known['seconds']:.1f} s a round, at most {known['gpu_seconds']:.0f} GPU-seconds of peers that wait"

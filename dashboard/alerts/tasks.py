@@ -22,3 +22,4 @@ def tell() -> None:
         if time.monotonic() > deadline:
             start(TELL)
             return
+    delivering.settle()

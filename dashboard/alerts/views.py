@@ -71,7 +71,8 @@ def alert(request: HttpRequest, alert_id: UUID) -> HttpResponse:
         return redirect(back + _filtered(request))
     context = {
         "line": _line(found),
-        "told": message.content(found, found.finding, "opened"),
+        "told": (told := message.content(found, found.finding, "opened")),
+        "cost": message.cost_words(told["cost"]),
         "deliveries": listing.deliveries(found.team_id).filter(alert=found),
         "allowed": may_change(request.user, found.team),
     }

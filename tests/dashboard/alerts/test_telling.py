@@ -281,6 +281,44 @@ def test_what_a_worker_died_over_is_tried_again_once_its_claim_is_over(run: Run,
     assert told(receiver) == ["opened"]
 
 
+def test_what_cannot_be_tried_yet_is_not_asked_for_all_the_time(run: Run, receiver: Receiver) -> None:
+    receiver.answer = lambda: (503, {})
+    judged(run, SLOW)
+    tell()
+    judged(run)
+    tell()  # the end waits for the beginning, which was refused
+    assert Outbox.objects.filter(due_at=None).count() == 0
+    assert Outbox.objects.order_by("due_at")[0].due_at > timezone.now()
+
+
+def test_a_channel_that_was_turned_off_is_sent_nothing(run: Run, receiver: Receiver) -> None:
+    receiver.answer = lambda: (503, {})
+    judged(run, SLOW)
+    tell()
+    Channel.objects.update(enabled=False)
+    later(60)
+    tell()
+    assert len(receiver.got) == 1
+    assert Try.objects.latest("pk").answer == "The channel is off."
+
+
+def test_a_run_deleted_while_a_message_of_it_is_sent_takes_that_along(run: Run, receiver: Receiver) -> None:
+    judged(run, SLOW)
+
+    sent = delivering.channels.send
+
+    def send(*args: Any) -> str:
+        said = sent(*args)
+        deletion.begin(run.pk)
+        return said
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("dashboard.alerts.channels.send", send)
+        tell()
+    assert len(receiver.got) == 1
+    assert not any(model.objects.exists() for model in (Run, Outbox, Alert, Delivery, Try))
+
+
 def test_a_fault_of_a_channel_is_noted_and_loses_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     judged(run, SLOW)
 
