@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tests.ingest.scenarios import Did
+from dashboard.teams.models import Team
+from tests.ingest.scenarios import Did, Scenario
 from tests.ingest.storing import Story, store
 
 
@@ -54,6 +55,16 @@ class Playing:
         if did.end_s <= at_s:
             self._done.add(key)
             recorder.close(self._open[key], story.at(did.end_s), **did.attrs)
+
+
+def playing(team: Team, scenario: Scenario, *, at_s: float | None = None, key: str = "run-1") -> Playing:
+    """The last round of a scenario, the others told; its second `at_s` is now (a little after its end by default)."""
+    now_s = scenario.rounds[-1][1] + 2 if at_s is None else at_s
+    last = len(scenario.rounds) - 1
+    story = Story(team, scenario, key=key, begin_ns=time.time_ns() - round(now_s * 1e9))
+    for index in range(last):
+        story.tell(index)
+    return Playing(story, last)
 
 
 def eventually(condition: Callable[[], object], within_s: float = 20) -> None:
