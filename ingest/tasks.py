@@ -1,11 +1,13 @@
 """What Celery does, started by name: each task loads, calls what knows, stores and tells."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
 from uuid import UUID
 
 from celery import shared_task
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 
 from ingest.detection import imbalance, round_analysis, straggler, summary, training_health, work_on_path
 from ingest.detection.facts import History
@@ -13,6 +15,7 @@ from ingest.detection.verdicts import Verdict
 from ingest.detection.windows import FILLS_S
 from ingest.feed import messages
 from ingest.feed.publisher import publish, publish_findings
+from ingest.models import Run
 from ingest.queries import artifacts, judging, judging_memory, judging_windows, logged, rounds
 from ingest.store import analyses, deletion, findings, live_findings, memory_findings, summaries
 from ingest.store.findings import Changed
@@ -20,6 +23,7 @@ from ingest.store.locks import Lock, hold
 from ingest.store.summaries import Try
 
 _log = logging.getLogger(__name__)
+_Judged = TypeVar("_Judged")
 
 
 @shared_task(name="ingest.judge_round")
@@ -80,22 +84,53 @@ def _judge_windows(judged: judging.Closed, index: int) -> Changed:
     run = judged.run
     for one in judging_windows.due(run.pk, index):
         history = judging.history(run.pk, one.reach)
-        judgement = straggler.judge(history)
-        if one.once and history.windows:
+        judgement = _guarded(run, straggler.KIND, partial(straggler.judge, history))
+        if one.once and history.windows and judgement is not None:
             window = history.windows[-1].rounds
             summaries.save_sights(one.reach.versions(window), judgement.sights)
             joined, once = live_findings.take_closed(run, window, judgement.once)
             changed += joined + findings.put_once(run, straggler.KIND, window[0], once)
         if one.lasting:
-            since = _known_from(history)
-            changed += findings.put_lasting(run, straggler.KIND, since, judgement.lasting)
-            changed += findings.put_lasting(run, work_on_path.KIND, since, _work_on_path(run.pk, history))
-            changed += findings.put_lasting(run, imbalance.KIND, since, imbalance.judge(history))
-            changed += findings.put_lasting(run, training_health.KIND, since, _training_health(run.pk))
-            held = judging_memory.of_windows(run, history)
-            changed += memory_findings.keep(run, memory_findings.WHILE_IT_RUNS, since, held)
+            if judgement is not None:
+                changed += findings.put_lasting(run, straggler.KIND, _known_from(history), judgement.lasting)
+            changed += _judge_lasting(run, history)
             summaries.save_lasting(one.reach.versions())
     return changed
+
+
+def _judge_lasting(run: Run, history: History) -> Changed:
+    """What other rules than that of stragglers say as of the newest window."""
+    rules: dict[str, Callable[[], Sequence[Verdict]]] = {
+        work_on_path.KIND: partial(_work_on_path, run.pk, history),
+        imbalance.KIND: partial(imbalance.judge, history),
+        training_health.KIND: partial(_training_health, run.pk),
+    }
+    changed: Changed = []
+    for kind, rule in rules.items():
+        verdicts = _guarded(run, kind, rule)
+        if verdicts is not None:
+            changed += findings.put_lasting(run, kind, _known_from(history), verdicts)
+    return changed + (_guarded(run, "memory", partial(_memory, run, history)) or [])
+
+
+def _memory(run: Run, history: History) -> Changed:
+    held = judging_memory.of_windows(run, history)
+    return memory_findings.keep(run, memory_findings.WHILE_IT_RUNS, _known_from(history), held)
+
+
+def _guarded(run: Run, kind: str, rule: Callable[[], _Judged]) -> _Judged | None:
+    """What the rule gives. One that fails says nothing, aloud: what the others say of the window counts all the same.
+
+    Raises what a lost database raises, since then nothing can be stored either.
+    """
+    try:
+        with transaction.atomic():
+            return rule()
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:  # noqa: BLE001 - whatever it is, it is a fault of one rule
+        _log.exception("The rule for %s failed on run %s.", kind, run.pk)
+        return None
 
 
 def _work_on_path(run_id: UUID, history: History) -> Sequence[Verdict]:

@@ -7,12 +7,13 @@ import redis
 from django.conf import settings
 from django.db.models import F
 
-from ingest.detection import summary
+from ingest.detection import imbalance, straggler, summary
 from ingest.feed import frames
 from ingest.feed.frames import FrameType
 from ingest.feed.publisher import feed_key
 from ingest.models import Finding, Round
 from ingest.models.findings import FindingState
+from ingest.queries import logged
 from ingest.queries.unjudged import unjudged
 from ingest.store import findings, rounds
 from ingest.tasks import judge_round
@@ -175,6 +176,44 @@ def test_what_was_saved_and_never_loaded_says_so_until_it_is_loaded(cast: Cast) 
     before.refresh_from_db()
     assert before.evidence["loaded_later"] is True
     assert before.hypothesis == ""
+
+
+def test_a_rule_that_fails_takes_no_verdict_of_another_with_it(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def divides_by_nothing(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    def asks_for_what_is_not_there(*_: object) -> None:
+        Round.objects.raw("SELECT id, nothing FROM ingest_round")[0]
+
+    monkeypatch.setattr(imbalance, "judge", divides_by_nothing)
+    monkeypatch.setattr(logged, "newest", asks_for_what_is_not_there)
+    story = Story(cast.team, scenarios.two_slow_encoders())
+    story.tell()
+    judge(story, 0, 1)
+
+    assert set(Finding.objects.values_list("kind", flat=True)) == {"straggler", "work_on_path"}
+    assert Round.objects.get(run=story.run, index=1).verdict_version is not None
+    failed = {record.getMessage().split(" failed")[0] for record in caplog.records if record.exc_info}
+    assert failed == {"The rule for imbalance", "The rule for training_unhealthy"}
+
+
+def test_what_a_rule_that_fails_has_said_before_stays(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story(cast.team, lasting_for_a_while(9))
+    story.tell(*range(8))
+    judge(story, *range(8))
+    before = Finding.objects.get(run=story.run, kind="straggler", fingerprint__startswith="straggler:")
+
+    def fails(*_: object) -> None:
+        raise ValueError
+
+    monkeypatch.setattr(straggler, "judge", fails)
+    story.tell(8)
+    judge(story, 8)
+
+    after = Finding.objects.get(pk=before.pk)
+    assert (after.version, after.state) == (before.version, "open")
 
 
 def test_judging_again_changes_nothing(cast: Cast) -> None:
