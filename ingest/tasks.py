@@ -15,8 +15,7 @@ from ingest.detection.verdicts import Verdict
 from ingest.detection.windows import FILLS_S
 from ingest.feed import messages
 from ingest.feed.publisher import publish, publish_findings
-from ingest.models import Run
-from ingest.queries import artifacts, judging, judging_memory, judging_windows, logged, rounds
+from ingest.queries import analysing, artifacts, judging, judging_memory, judging_windows, logged, rounds
 from ingest.store import analyses, deletion, findings, live_findings, memory_findings, summaries
 from ingest.store.findings import Changed
 from ingest.store.locks import Lock, hold
@@ -84,7 +83,7 @@ def _judge_windows(judged: judging.Closed, index: int) -> Changed:
     run = judged.run
     for one in judging_windows.due(run.pk, index):
         history = judging.history(run.pk, one.reach)
-        judgement = _guarded(run, straggler.KIND, partial(straggler.judge, history))
+        judgement = _guarded(run.pk, straggler.KIND, partial(straggler.judge, history))
         if one.once and history.windows and judgement is not None:
             window = history.windows[-1].rounds
             summaries.save_sights(one.reach.versions(window), judgement.sights)
@@ -93,13 +92,14 @@ def _judge_windows(judged: judging.Closed, index: int) -> Changed:
         if one.lasting:
             if judgement is not None:
                 changed += findings.put_lasting(run, straggler.KIND, _known_from(history), judgement.lasting)
-            changed += _judge_lasting(run, history)
+            changed += _judge_lasting(judged, history)
             summaries.save_lasting(one.reach.versions())
     return changed
 
 
-def _judge_lasting(run: Run, history: History) -> Changed:
+def _judge_lasting(judged: judging.Closed, history: History) -> Changed:
     """What other rules than that of stragglers say as of the newest window."""
+    run = judged.run
     rules: dict[str, Callable[[], Sequence[Verdict]]] = {
         work_on_path.KIND: partial(_work_on_path, run.pk, history),
         imbalance.KIND: partial(imbalance.judge, history),
@@ -107,18 +107,18 @@ def _judge_lasting(run: Run, history: History) -> Changed:
     }
     changed: Changed = []
     for kind, rule in rules.items():
-        verdicts = _guarded(run, kind, rule)
+        verdicts = _guarded(run.pk, kind, rule)
         if verdicts is not None:
             changed += findings.put_lasting(run, kind, _known_from(history), verdicts)
-    return changed + (_guarded(run, "memory", partial(_memory, run, history)) or [])
+    return changed + (_guarded(run.pk, "memory", partial(_memory, judged, history)) or [])
 
 
-def _memory(run: Run, history: History) -> Changed:
-    held = judging_memory.of_windows(run, history)
-    return memory_findings.keep(run, memory_findings.WHILE_IT_RUNS, _known_from(history), held)
+def _memory(judged: judging.Closed, history: History) -> Changed:
+    held = judging_memory.of_windows(judged.run, history)
+    return memory_findings.keep(judged.run, memory_findings.WHILE_IT_RUNS, _known_from(history), held)
 
 
-def _guarded(run: Run, kind: str, rule: Callable[[], _Judged]) -> _Judged | None:
+def _guarded(run_id: UUID, kind: str, rule: Callable[[], _Judged]) -> _Judged | None:
     """What the rule gives. One that fails says nothing, aloud: what the others say of the window counts all the same.
 
     Raises what a lost database raises, since then nothing can be stored either.
@@ -129,7 +129,7 @@ def _guarded(run: Run, kind: str, rule: Callable[[], _Judged]) -> _Judged | None
     except (OperationalError, InterfaceError):
         raise
     except Exception:  # noqa: BLE001 - whatever it is, it is a fault of one rule
-        _log.exception("The rule for %s failed on run %s.", kind, run.pk)
+        _log.exception("The rule for %s failed on run %s.", kind, run_id)
         return None
 
 
@@ -164,6 +164,14 @@ def judge_memory(run_id: str) -> None:
             [] if judged is None else memory_findings.keep(judged[0], memory_findings.AFTER_IT_ENDED, 0, judged[1])
         )
     publish_findings(key, changed)
+
+
+@shared_task(name="ingest.analyse_round")
+def analyse_round(run_id: str, index: int, generation: int) -> None:
+    """Conclude what somebody has asked for of one round; where that is done already it costs two statements."""
+    due = analysing.due(UUID(run_id), index, generation)
+    if due is not None:
+        analyses.save(due.id, due.version, round_analysis.told(due.given))
 
 
 @shared_task(name="ingest.delete_run")
