@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Max
 
-from ingest.detection.facts import Kind, Worker
+from ingest.detection.facts import Kind, Spans, Worker
 from ingest.detection.slow_phase import Live, Open, Presence, Seen
 from ingest.feed.messages import unix_ns
 from ingest.models import Round, Run
@@ -31,6 +31,11 @@ WHERE s.run_id = %s AND s.ended_at IS NULL AND NOT s.deleted ORDER BY s.index
 _SEEN = """
 SELECT w.index, w.state, w.state_reason, w.last_seen, s.ended_at IS NOT NULL
 FROM ingest_worker w LEFT JOIN ingest_stream s ON s.worker_id = w.id AND s.attempt = w.attempt WHERE w.run_id = %s
+"""
+# In their own words: an end that follows from phases is only the last that is known.
+_DONE = """
+SELECT w.index FROM ingest_workerround part JOIN ingest_worker w ON w.id = part.worker_id
+WHERE part.round_id = %s AND part.end_ns IS NOT NULL AND NOT part.derived
 """
 _NEWEST_END = """
 SELECT max(end_ns) FROM (SELECT end_ns FROM ingest_phase WHERE run_id = %s ORDER BY begin_ns DESC LIMIT 2000) AS newest
@@ -87,10 +92,10 @@ def look(run_id: UUID, memory: Memory, since_ns: int = 0) -> list[Live]:
     rows = _rounds(run_id, opens)
     with connection.cursor() as cursor:
         given = _Given(run, opens, workers_of(cursor, run_id), _seen(cursor, run_id, since_ns), memory, time.time_ns())
-        spans = [_spans(cursor, row) for row in rows]
-        ends = [int(each.end_ns.max()) for each, _ in spans if len(each)]
+        told = [_told(cursor, row, given.workers) for row in rows]
+        ends = [int(each.spans.end_ns.max()) for each in told if len(each.spans)]
         last_end = _last_end(cursor, given, max(ends, default=0))
-    return [_live(given, row, *each, last_end) for row, each in zip(rows, spans, strict=True)]
+    return [_live(given, each, last_end) for each in told]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +156,23 @@ def _presence(state: str, *, over: bool) -> Presence:
     return Presence.GONE if state == "lost" and over else Presence.RUNNING
 
 
-def _spans(cursor: CursorWrapper, row: Round) -> tuple[Any, Any]:
-    """Spans of the round, and its parts."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Told:
+    """What the workers told of one round."""
+
+    row: Round
+    spans: Spans
+    begun: dict[int, tuple[int, int]]
+    done: frozenset[int]
+
+
+def _told(cursor: CursorWrapper, row: Round, workers: Sequence[Worker]) -> _Told:
     parts = parts_of(cursor, [row.pk])
-    return spans_of(cursor, row.run_id, parts, {row.pk: row.index}), parts
+    cursor.execute(_DONE, [row.pk])
+    # In a round that is over nobody is awaited any more.
+    done = (worker.lane for worker in workers) if row.closed else (lane for (lane,) in cursor.fetchall())
+    spans = spans_of(cursor, row.run_id, parts, {row.pk: row.index})
+    return _Told(row, spans, begun_in(parts)[row.pk], frozenset(done))
 
 
 def _last_end(cursor: CursorWrapper, given: _Given, end_ns: int) -> int:
@@ -166,20 +184,15 @@ def _last_end(cursor: CursorWrapper, given: _Given, end_ns: int) -> int:
     return max(end_ns, cursor.fetchone()[0] or 0)
 
 
-def _live(given: _Given, row: Round, spans: Any, parts: Any, last_end_ns: int) -> Live:
+def _live(given: _Given, told: _Told, last_end_ns: int) -> Live:
+    spans, before = told.spans, given.memory.before
     ended = set(zip(spans.attempt.tolist(), spans.start.tolist(), strict=True))
-    before = given.memory.before
-    # In a round that is over nobody is late any more.
-    everybody = frozenset(worker.lane for worker in given.workers)
-    cold = everybody if row.closed else before.cold(row, begun_in(parts)[row.pk], given.now_ns)
     return Live(
-        round=row.index,
-        workers=given.workers,
-        spans=spans,
+        round=told.row.index, workers=given.workers, spans=spans,
         opens=tuple(one for one in given.opens if (one.attempt, one.start) not in ended),
         seen=given.seen,
-        usual=before.of(row).usual,
-        now_ns=given.now_ns,
-        last_end_ns=last_end_ns,
-        cold=cold,
-    )
+        usual=before.of(told.row).usual,
+        now_ns=given.now_ns, last_end_ns=last_end_ns,
+        cold=before.cold(told.row, told.begun, given.now_ns),
+        done=told.done,
+    )  # fmt: skip

@@ -53,8 +53,8 @@ class Live:
     """A round while it lasts.
 
     `spans` are the phases that ended in it, `opens` all that are open (also of other rounds), `seen` is by lane,
-    `usual` what `usual(history)` gave of the rounds before, `cold` the lanes that still warm up, `last_end_ns`
-    the newest end of any phase of the run (its begin where none has ended).
+    `usual` what `usual(history)` gave of the rounds before, `cold` the lanes that still warm up, `done` those that said
+    that they have ended the round, `last_end_ns` the newest end of any phase of the run (its begin where none has).
     """
 
     round: int
@@ -66,3 +66,4 @@ class Live:
     now_ns: int
     last_end_ns: int
     cold: frozenset[int] = field(default_factory=frozenset)
+    done: frozenset[int] = field(default_factory=frozenset)

@@ -26,15 +26,16 @@ class Missing:
 def missing(context: Context) -> list[Missing]:
     """Who has nothing open and has not begun the next phase, though enough of its peers have ended it.
 
-    Eligible are workers that did the phase in each of the last rounds. Granted are the gap before it that its
-    peers had in this round, and the limit for slow; whose begin depends on others is not missed.
+    Eligible are workers that did the phase in each of the last rounds and have not ended this one. Granted are the
+    gap before it that its peers had in this round, and the limit for slow; whose begin depends on others is not
+    missed.
     """
     live = context.live
     busy = {one.lane for one in live.opens}
     following: dict[int, tuple[int, Key]] = {}
     for key, before in live.usual.phases.items():
         lanes, seconds = context.finished.get(key, ((), np.empty(0)))
-        idle = before.last - set(lanes) - busy - live.cold
+        idle = before.last - set(lanes) - busy - live.cold - live.done
         if not idle or before.repeats or key[0] in RENDEZVOUS or len(seconds) < needed(len(before.last) - 1):
             continue
         begun = _first_begin(context, key)

@@ -229,6 +229,9 @@ def test_who_has_not_begun_what_the_peers_have_ended_is_missing() -> None:
     assert (
         verdict.observed == "rank-3 has not begun encode 6.0 s after its last phase ended; 7 of 7 peers have ended it."
     )
+    lane = next(one.lane for one in live(gap, begin).workers if one.name == "rank-3")
+    had_nothing_to_encode = replace(live(gap, begin + 6.0), done=frozenset({lane}))
+    assert named(judge(had_nothing_to_encode), "missing") == set()
 
 
 def test_a_gap_that_the_peers_had_as_well_is_granted() -> None:

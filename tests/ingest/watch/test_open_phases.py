@@ -4,6 +4,7 @@ import datetime as dt
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -238,6 +239,25 @@ def test_one_run_that_cannot_be_looked_at_leaves_the_others_watched(cast: Cast) 
     look()
 
     assert [row.run_id for row in Finding.objects.all()] == [sound.story.run.pk]
+
+
+def test_who_has_not_begun_what_its_peers_ended_is_missing_unless_it_ended_the_round_without(cast: Cast) -> None:
+    whole = scenarios.exchange("no encode", scenarios.crew(8), rounds=5, train=30.0, encode=2.0)
+    left_out = {(who, name, 4) for who in ("rank-2", "rank-3") for name in ("encode", "upload", "apply")}
+    did = tuple(did for did in whole.phases if (did.worker, did.name, did.round) not in left_out)
+    play = playing(cast.team, replace(whole, phases=did))
+    begin_s = whole.rounds[-1][0]
+    play.upto(begin_s + 36)
+    other = play.story.recorders["rank-2"].end_round(4, play.story.at(begin_s + 36))
+    store(cast.team, [other.batch()])
+    look()
+
+    (finding,) = found(play, "missing")
+    assert (finding.phase, finding.workers, finding.rounds) == ("encode", ["rank-3"], [4])
+    play.end()
+    rounds.close_ended(play.story.run.pk)
+    look()
+    assert found(play, "missing")[0].state == "resolved"
 
 
 def leads(lock: int) -> bool:
