@@ -1,7 +1,7 @@
 """What the memory rules are given: readings, windows, collections and limits of a run, worker by worker."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import numpy as np
@@ -88,11 +88,15 @@ def after_the_end(run_id: UUID) -> tuple[Run, list[Held]] | None:
     beginning = judging_windows.Reach(reach.size, 1, judging_windows.first_rounds(run_id, reach.size))
     first = judging.history(run_id, beginning)
     spans = memory_spans(history)
+    known = set()
     for lane, before in memory_spans(first).items():
         now = spans.get(lane, before)
-        if before[0].attempt == now[0].attempt and before[0].index < now[0].index:
-            spans[lane] = (before[0], *now)
-    return run, _held(run, history, spans, 0, max(ended.values()) + _AFTER_NS, ended)
+        if before[0].attempt == now[0].attempt:
+            known.add(lane)
+            if before[0].index < now[0].index:
+                spans[lane] = (before[0], *now)
+    held = _held(run, history, spans, 0, max(ended.values()) + _AFTER_NS, ended)
+    return run, [replace(one, from_first=one.worker.lane in known) for one in held]
 
 
 def _ended(run_id: UUID) -> dict[int, int]:

@@ -39,11 +39,19 @@ class RoundMemory:
         return size if self.copies is None else f"{size} ({self.copies:.1f} model copies)"
 
 
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """Bytes that a full collection freed; Unix nanoseconds."""
+
+    time_ns: int
+    freed: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Context:
     """`rounds` oldest first; `floors` the judged ones' (bytes, NaN unknown) at `places`, their indices.
 
-    `falls` are bytes that full collections freed, `copy` a model copy's bytes or NaN.
+    `falls` are what full collections freed, `copy` a model copy's bytes or NaN.
     """
 
     held: Held
@@ -51,7 +59,7 @@ class Context:
     rounds: tuple[RoundMemory, ...]
     places: Floats
     floors: Floats
-    falls: tuple[float, ...]
+    falls: tuple[Fall, ...]
     copy: float
 
 
@@ -67,7 +75,7 @@ def build(held: Held, policy: Policy) -> Context:
         places=np.array([one.index for one in judged], float),
         floors=np.array([math.nan if one.floor is None else one.floor for one in judged], float),
         falls=tuple(
-            one.before_bytes - one.after_bytes
+            Fall(one.time_ns, one.before_bytes - one.after_bytes)
             for one in held.collections
             if one.before_bytes is not None and one.after_bytes is not None
         ),

@@ -52,7 +52,8 @@ class Held:
 
     `times_ns` and `values` (bytes) are columns of one length. `copy_bytes` is one model copy, `limit_bytes` where
     it ends, None unknown. `ended_ns` is when the worker said that it had finished, `planned_end_ns` when its
-    planned rounds will be over, None unknown. `hosts` is how many take part in the round. `kept` are objects that stay.
+    planned rounds will be over, None unknown. `hosts` is how many take part in the round. `from_first` says that
+    the newest attempt's rounds begin with its first, `kept` are objects that stay.
     """
 
     worker: Worker
@@ -66,5 +67,6 @@ class Held:
     copy_bytes: float | None = None
     limit_bytes: float | None = None
     ended_ns: int | None = None
+    from_first: bool = True
     planned_end_ns: int | None = None
     hosts: int = 0

@@ -113,7 +113,7 @@ def _cycle(context: Context, found: rules.Cycle | None) -> Verdict | None:
         return None
     return _verdict(
         context, CYCLE, observed=wording.cycle(context, found), hypothesis=wording.holders(context), severity="warning",
-        opened_ns=max(one.time_ns for one in context.held.collections),
+        opened_ns=found.since_ns,
         rounds=(context.rounds[-1].index,) if context.rounds else (),
         evidence={
             "collections": found.times,

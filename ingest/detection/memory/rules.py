@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ingest.detection.facts import Floats
-from ingest.detection.memory.context import Context
+from ingest.detection.memory.context import Context, RoundMemory
 from ingest.detection.memory.facts import Span
 from ingest.detection.memory.trend import mann_kendall, theil_sen
 
@@ -31,8 +31,9 @@ class Growth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retained:
-    """Bytes above the floor after the first round, `base`, for `seconds` after the worker's end."""
+    """Bytes above the floor after the attempt's first round, `base` after `first`, for `seconds` after its end."""
 
+    first: int
     base: float
     left: float
     seconds: float
@@ -49,6 +50,7 @@ class Cycle:
     times: int
     most: float
     by_floors: bool
+    since_ns: int  # the first of those collections
 
 
 def growth(context: Context) -> Growth | None:
@@ -60,10 +62,11 @@ def growth(context: Context) -> Growth | None:
 
 
 def retained(context: Context) -> Retained | None:
-    """Memory that stays for a minute after the end, beyond what the worker held after its first round."""
+    """Memory that stays for a minute after the end, beyond what the worker held after its attempt's first round."""
     held, policy = context.held, context.policy
-    base = context.rounds[0].floor if context.rounds else None
-    if held.ended_ns is None or base is None or math.isnan(context.copy):
+    first = _first(context)
+    base = None if first is None else first.floor
+    if held.ended_ns is None or first is None or base is None or math.isnan(context.copy):
         return None
     after = held.times_ns >= held.ended_ns
     seconds = (held.times_ns[after] - held.ended_ns) / 1e9
@@ -75,15 +78,16 @@ def retained(context: Context) -> Retained | None:
     if not above[0] or lasted < policy.retained_s:
         return None
     left = float(held.values[after][seconds <= policy.retained_s].min()) - base
-    return Retained(base=base, left=left, seconds=lasted, over=not bool(above.all()))
+    return Retained(first=first.index, base=base, left=left, seconds=lasted, over=not bool(above.all()))
 
 
 def cycle(context: Context) -> Cycle | None:
     """Memory that the cyclic collector frees: measured at collections, or by floors in step with them."""
     least = _copies(context, context.policy.fall_copies, context.policy.total_unknown_bytes)
-    falls = [fall for fall in context.falls if fall >= least]
+    falls = [fall for fall in context.falls if fall.freed >= least]
     if falls:
-        return Cycle(times=len(falls), most=max(falls), by_floors=False)
+        most, since = max(fall.freed for fall in falls), min(fall.time_ns for fall in falls)
+        return Cycle(times=len(falls), most=most, by_floors=False, since_ns=since)
     return _saw_tooth(context, least)
 
 
@@ -98,13 +102,20 @@ def abstained(context: Context) -> tuple[str, ...]:
         found.append(f"growth: {floors} rounds with a reading between them are known, {policy.least_rounds} are needed")
     if math.isnan(context.copy):
         found.append("retained after the end: the model's bytes are not known")
-    elif not context.rounds or context.rounds[0].floor is None:
+    elif (first := _first(context)) is None or first.floor is None:
         found.append("retained after the end: no reading after the first round")
     elif held.ended_ns is not None and (not len(held.times_ns) or _after_s(context) < policy.retained_s):
         found.append("retained after the end: it was not read for a minute after its end")
     if not context.falls:
         found.append("reference cycle: no collection was told with memory before and after")
     return tuple(found)
+
+
+def _first(context: Context) -> RoundMemory | None:
+    """The first round of the newest attempt, None where it is not among the rounds."""
+    newest = max((one.attempt for one in context.rounds), default=0)
+    at = next((place for place, one in enumerate(context.rounds) if one.attempt == newest), None)
+    return None if at is None or (at == 0 and not context.held.from_first) else context.rounds[at]
 
 
 def _grown(context: Context, most: int, eased: float) -> Growth | None:
@@ -151,17 +162,17 @@ def _saw_tooth(context: Context, least: float) -> Cycle | None:
     steps = np.diff(floors)
     spans = {float(span.index): span for span in context.held.rounds}
     between = zip(places[:-1].tolist(), places[1:].tolist(), strict=True)
-    collected = np.array([_collected(context, spans[one], spans[other]) for one, other in between], np.bool_)
-    fell = -steps >= least
-    if not len(steps) or fell.sum() < context.policy.saw_teeth or (fell & ~collected).any():
+    collected = [_collected(context, spans[one], spans[other]) for one, other in between]
+    fell = [times for times, step in zip(collected, steps.tolist(), strict=True) if -step >= least]
+    if len(fell) < max(1, context.policy.saw_teeth) or not all(fell):
         return None
-    return Cycle(times=int(fell.sum()), most=float(-steps.min()), by_floors=True)
+    return Cycle(times=len(fell), most=float(-steps.min()), by_floors=True, since_ns=min(min(times) for times in fell))
 
 
-def _collected(context: Context, before: Span, after: Span) -> bool:
-    """Whether a collection ran between two floors."""
+def _collected(context: Context, before: Span, after: Span) -> list[int]:
+    """When collections ran between two floors; Unix nanoseconds."""
     until = after.quiet_to_ns or after.end_ns
-    return any(before.end_ns <= one.time_ns <= until for one in context.held.collections)
+    return [one.time_ns for one in context.held.collections if before.end_ns <= one.time_ns <= until]
 
 
 def _copies(context: Context, copies: float, unknown: float) -> float:

@@ -36,7 +36,7 @@ def retained(context: Context, found: Retained) -> str:
     how = "for" if found.over else "since"
     return (
         f"{_what(context)} keeps {_sized(context, found.left)} more than after round "
-        f"{context.rounds[0].index} ({size(found.base)}), {how} {duration(found.seconds)} after it finished; "
+        f"{found.first} ({size(found.base)}), {how} {duration(found.seconds)} after it finished; "
         f"peak {context.rounds[-1].told}."
     )
 

@@ -95,6 +95,17 @@ def test_memory_given_back_within_the_minute_is_not_retained_and_later_it_is_ove
     assert verdict.resolved_ns == nanoseconds(2 * ROUND_S + 80)
 
 
+def test_what_is_kept_is_measured_by_the_first_round_of_the_newest_attempt() -> None:
+    kept = held([12 * GIB, 10 * GIB, 2 * GIB, 4 * GIB], after=[6 * GIB] * 40)
+    restarted = replace(kept, rounds=(*kept.rounds[:2], *(replace(one, attempt=1) for one in kept.rounds[2:])))
+    cut = replace(restarted, rounds=restarted.rounds[3:], from_first=False)
+
+    (verdict,) = judge(restarted).verdicts
+    assert "more than after round 2 (2.0 GiB)" in verdict.observed
+    assert kinds(judge(cut)) == []
+    assert "retained after the end: no reading after the first round" in judge(cut).abstained
+
+
 def test_without_the_size_of_a_model_retention_is_not_judged_and_says_so() -> None:
     judgement = judge(held([5 * GIB, 5 * GIB], copy=None, after=[20 * GIB] * 40))
 
@@ -184,6 +195,10 @@ def test_falls_at_collections_tell_a_reference_cycle_and_explain_what_is_kept() 
 
     assert kinds(found) == ["memory_retained", "reference_cycle"]
     assert found.verdicts[0].hypothesis.startswith("Reference cycle")
+    assert found.verdicts[1].opened_ns == fall.time_ns
+    idle = replace(fall, after_bytes=fall.before_bytes, time_ns=fall.time_ns + 10**10)
+    again = judge(held([5 * GIB, 5 * GIB], collections=[fall, replace(fall, time_ns=idle.time_ns - 1), idle]))
+    assert again.verdicts[0].opened_ns == fall.time_ns  # the first that freed it
     assert found.verdicts[1].observed == "A full collection of coordinator freed 2.5 model copies (4.7 GiB) at most."
     assert kinds(judge(held([5 * GIB, 5 * GIB], collections=[small]))) == []
 
@@ -192,7 +207,8 @@ def test_floors_that_fall_only_where_collections_ran_tell_a_reference_cycle() ->
     floors = [3 * GIB, 3 * GIB, 4 * GIB, 6 * GIB, 3 * GIB, 5 * GIB, 7 * GIB, 3 * GIB, 5 * GIB]
     at = [Collected(time_ns=nanoseconds(index * ROUND_S + 50)) for index in (4, 7)]
 
-    assert kinds(judge(held(floors, collections=at))) == ["reference_cycle"]
+    (verdict,) = judge(held(floors, collections=at)).verdicts
+    assert (verdict.kind, verdict.opened_ns) == ("reference_cycle", at[0].time_ns)
     assert kinds(judge(held(floors, collections=at[:1]))) == []  # it fell without one as well
     assert kinds(judge(held(floors))) == []
 
