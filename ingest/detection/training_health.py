@@ -73,24 +73,23 @@ def _bad(one: Series, policy: Policy) -> _Bad | None:
     newest = float(one.value[-1])
     if not np.isfinite(newest):
         return _Bad(one, at, f"{one.metric} is {'not a number' if np.isnan(newest) else 'infinite'}")
-    usual = _usual(one.value, at, policy)
+    usual = _usual(one.value, len(one.value) - 1, policy)
     return _Bad(one, at, f"{one.metric} is {newest:.3g}, {newest / usual:.0f} times its usual {usual:.3g}")
 
 
 def exploding(values: Floats, policy: Policy = DEFAULT) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which values are more than so many times the median of the finite ones before them that did not explode."""
-    found = np.zeros(len(values), np.bool_)
-    for at, value in enumerate(values.tolist()):
-        before = values[:at][~found[:at]]
-        before = before[np.isfinite(before)][-policy.usual_of :]
-        if len(before) >= policy.least and np.isfinite(value):
-            found[at] = value > policy.times * float(np.median(before)) > 0
-    return found
+    """Which values are finite and more than so many times what was usual before them."""
+    usual = np.array([_usual(values, at, policy) for at in range(len(values))])
+    return np.isfinite(values) & (usual > 0) & (values > policy.times * usual)
 
 
 def _usual(values: Floats, at: int, policy: Policy) -> float:
-    before = values[:at][np.isfinite(values[:at])]
-    return float(np.median(before[-policy.usual_of :]))
+    """The median of the last finite values before one, whatever they are; NaN where too few are known.
+
+    Those that exploded count: what lasts for half of them is the usual by then.
+    """
+    before = values[:at][np.isfinite(values[:at])][-policy.usual_of :]
+    return float(np.median(before)) if len(before) >= policy.least else float("nan")
 
 
 def _verdict(bad: Sequence[_Bad], disturbed: Sequence[str]) -> Verdict:

@@ -21,7 +21,7 @@ def test_an_exploding_gradient_is_found_beside_an_infrastructure_that_looks_norm
     assert verdict is not None
     assert why == ""
     assert verdict.severity == "warning"
-    assert verdict.observed == "grad_norm is 40, 38 times its usual 1.05 on rank-0."
+    assert verdict.observed == "grad_norm is 40, 36 times its usual 1.1 on rank-0."
     assert verdict.hypothesis == "The infrastructure looks normal."
     assert verdict.opened_ns == len(CALM) * 10**9
 
@@ -62,10 +62,23 @@ def test_ten_times_the_usual_is_the_bound_and_takes_ten_values_to_know() -> None
     assert exploding(np.array([1.0] * 10 + [10.0])).tolist()[-1] is False
     assert exploding(np.array([1.0] * 10 + [10.1])).tolist()[-1] is True
     assert exploding(np.array([1.0] * 9 + [50.0])).tolist()[-1] is False
-    # What exploded is no reference for what follows, however long it lasts.
-    assert exploding(np.array([1.0] * 10 + [50.0] * 60)).sum() == 60
+    # What is not finite is none of them.
+    assert exploding(np.array([1.0] * 9 + [math.nan, 1.0, 50.0])).tolist()[-1] is True
     # A loss may be any number.
     assert judge([series(*CALM, 400.0, metric="loss")]) == (None, "")
+
+
+def test_a_level_that_lasts_becomes_the_usual_one() -> None:
+    assert exploding(np.array([1.0] * 50 + [12.0] * 60)).nonzero()[0].tolist() == list(range(50, 75))
+    assert judge([series(*[1.0] * 50, *[12.0] * 25)])[0] is not None
+    assert judge([series(*[1.0] * 50, *[12.0] * 30)]) == (None, "")
+
+
+def test_what_a_value_is_told_beside_is_what_called_it_exploding() -> None:
+    verdict, _ = judge([series(*[1.0] * 20, *[2.0] * 20, 100.0, 100.0, 100.0)])
+
+    assert verdict is not None
+    assert verdict.observed == "grad_norm is 100, 50 times its usual 2 on rank-0."
 
 
 def test_a_run_that_logs_neither_says_so() -> None:
