@@ -4,7 +4,7 @@ import datetime as dt
 import logging
 
 from django.db import transaction
-from django.db.models import Exists, Min, OuterRef, Q
+from django.db.models import Exists, Min, OuterRef
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
@@ -57,7 +57,7 @@ def _claim(now: dt.datetime) -> tuple[Delivery, Try] | None:
     waiting = Delivery.objects.filter(state=DeliveryState.WAITING)
     same = waiting.filter(channel=OuterRef("channel"))
     delivery = (
-        waiting.filter(Q(claimed_until=None) | Q(claimed_until__lte=now), next_try_at__lte=now)
+        waiting.filter(next_try_at__lte=now)
         .exclude(Exists(same.filter(claimed_until__gt=now)))
         .exclude(Exists(same.filter(alert=OuterRef("alert"), pk__lt=OuterRef("pk"))))
         .select_for_update(skip_locked=True, of=("self",))
@@ -73,20 +73,24 @@ def _claim(now: dt.datetime) -> tuple[Delivery, Try] | None:
 
 
 def _try(delivery: Delivery, attempt: Try) -> Try:
-    channel = delivery.channel
     letter = Letter(delivery.key, delivery.content)
     try:
-        if not channel.enabled and delivery.happened != "test":
-            raise Undelivered("The channel is off.")
-        attempt.answer = channels.send(channel.way, channel.settings["to"], channel.secret, letter)
+        attempt.answer = _sent(delivery, letter)
         attempt.delivered = True
     except Undelivered as why:
         attempt.answer = str(why)
     except Exception as error:  # noqa: BLE001 - whatever a channel does, the message stays and is tried again
-        _log.exception("channel %s", channel.pk)
+        _log.exception("channel %s", delivery.channel_id)
         attempt.answer = f"The server failed: {type(error).__name__}."
     _note(delivery, attempt)
     return attempt
+
+
+def _sent(delivery: Delivery, letter: Letter) -> str:
+    channel = delivery.channel
+    if not channel.enabled and delivery.happened != "test":
+        raise Undelivered("The channel is off.")
+    return channels.send(channel.way, channel.settings["to"], channel.secret, letter)
 
 
 @transaction.atomic

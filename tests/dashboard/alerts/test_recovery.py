@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 import redis
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 
+from dashboard.alerts import incidents
 from dashboard.alerts.models import Alert, Delivery, Try
 from dashboard.alerts.tasks import tell
 from ingest import watch
@@ -99,8 +100,6 @@ def test_what_a_lost_redis_forgot_is_found_by_the_watch(cast: Cast, queue: redis
 
 
 def test_a_finding_that_is_not_committed_is_not_told(cast: Cast, queue: redis.Redis) -> None:
-    from django.db import transaction
-
     run = slow_run(cast.team)
     with transaction.atomic():
         judged(run, SLOW)
@@ -132,11 +131,35 @@ def test_a_worker_killed_in_the_middle_of_sending_delivers_later_with_the_same_k
         Delivery.objects.update(claimed_until=None)
         Outbox.objects.filter(due_at__isnull=False).update(due_at=Delivery.objects.get().made_at)
         worker()
-        eventually(lambda: (watch.tell_people(), Delivery.objects.filter(state="delivered").exists())[1])
+        watch.tell_people()
+        eventually(lambda: Delivery.objects.filter(state="delivered").exists())
     assert len(receiver.got) == 2
     assert len({headers["Idempotency-Key"] for headers, _ in receiver.got}) == 1
     assert (Finding.objects.count(), Alert.objects.count(), Delivery.objects.count()) == (1, 1, 1)
     assert [each.delivered for each in Try.objects.order_by("pk")] == [False, True]
+
+
+def test_the_end_of_a_finding_is_not_taken_while_somebody_is_at_its_beginning(cast: Cast, queue: redis.Redis) -> None:
+    run = slow_run(cast.team)
+    judged(run, SLOW)
+    judged(run)
+    taken, done = threading.Event(), threading.Event()
+
+    def at_it() -> None:
+        with transaction.atomic():
+            Outbox.objects.select_for_update(no_key=True).earliest("pk")
+            taken.set()
+            done.wait(30)
+        connection.close()
+
+    other = threading.Thread(target=at_it)
+    other.start()
+    taken.wait(30)
+    assert not incidents.take_next()
+    done.set()
+    other.join(30)
+    assert [incidents.take_next() for _ in range(3)] == [True, True, False]
+    assert Alert.objects.get().state == "resolved"
 
 
 def test_many_who_tell_at_once_send_each_message_once(cast: Cast, queue: redis.Redis, settings: object) -> None:

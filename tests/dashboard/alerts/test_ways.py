@@ -16,8 +16,6 @@ from dashboard.alerts import channels
 from dashboard.alerts.channels import chat
 from dashboard.alerts.channels.letter import Letter, Undelivered
 
-# Of a module that apprise loads on interpreters that still have it.
-pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 CONTENT: dict[str, Any] = {
     "happened": "opened", "over": False, "page": True, "title": "slow encode on host-07", "text": "@everyone <b>x</b>",
     "alert": "0f0f",
