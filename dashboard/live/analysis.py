@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponseBase, JsonResponse
 from dashboard.live.guard import data_view, needed
 from dashboard.live.reading import in_thread
 from ingest.detection import round_analysis
+from ingest.feed.starting import start
 from ingest.models import Round, Run
 from ingest.queries import analysing, rounds
 from ingest.store import analyses
@@ -20,8 +21,8 @@ _MOST_INDEX = (1 << 31) - 1
 async def analysis(request: HttpRequest, run: Run) -> HttpResponseBase:
     """What kept a round's GPUs waiting, its critical path, what-ifs and intervals, `?round=`, as JSON.
 
-    `state` is "ready", "open" for a round that has not closed, or "absent" where none of its phases are kept; only
-    what is ready has more than the round's own figures.
+    `state` is "ready", "open" for a round that has not closed, "asked" for one of so many phases that Celery analyses
+    it, or "absent" where none of its phases are kept; only what is ready has more than the round's own figures.
     """
     answer = JsonResponse(await in_thread(_told, run, needed(request, "round")))
     answer["Cache-Control"] = "no-store"
@@ -32,6 +33,9 @@ def _told(run: Run, index: int) -> dict[str, Any]:
     row = _row(run, index)
     found = rounds.analysis_of(row)
     if found is None and row.closed:
+        if analysing.is_long(row):
+            start("ingest.analyse_round", str(row.run_id), row.index, row.generation)
+            return analysis_json(row, None) | {"state": "asked"}
         with _computing:
             row = _row(run, index)
             found = rounds.analysis_of(row) or _computed(row)

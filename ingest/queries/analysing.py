@@ -12,6 +12,14 @@ from ingest.detection.round_analysis import Given
 from ingest.models import Analysis, Round
 from ingest.queries.judging_spans import parts_of, spans_of, workers_of
 
+# Phases of a round whose analysis may be made while somebody waits: some ten milliseconds of a process that serves
+# others as well. Beyond it is Celery's.
+MOST_AT_ONCE = 2_000
+_COUNTED = """
+SELECT count(*) FROM (
+    SELECT 1 FROM ingest_phase p JOIN ingest_run r ON r.id = p.run_id
+    WHERE r.id = %s AND p.round = %s AND p.arrived BETWEEN r.first_day AND r.last_day LIMIT %s) AS counted
+"""
 # Rounds that overlap by less than this share of one follow each other: workers never begin at the same instant.
 _OVERLAP = 0.01
 
@@ -30,6 +38,13 @@ class Due:
     id: int
     version: int
     given: Given
+
+
+def is_long(row: Round) -> bool:
+    """Whether a round has so many phases that its analysis is a task's, and nothing to wait for."""
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNTED, [row.run_id, row.index, MOST_AT_ONCE + 1])
+        return int(cursor.fetchone()[0]) > MOST_AT_ONCE
 
 
 def due(run_id: UUID, index: int, generation: int) -> Due | None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from dashboard.runs.api.shapes import seconds_between, time_of
 from ingest.detection import round_analysis
+from ingest.feed.starting import start
 from ingest.models import Round
 from ingest.queries import analysing, rounds
 from ingest.store import analyses
@@ -18,11 +19,17 @@ def shape(row: Round) -> dict[str, Any]:
 
 
 def shape_now(row: Round) -> dict[str, Any]:
-    """The same of a closed round that somebody asks for: computed, and kept for the next, where it is not there."""
+    """The same of a closed round that somebody asks for: computed, and kept for the next, where it is not there.
+
+    One of very many phases is left to Celery, and null until it has been there.
+    """
     found = rounds.analysis_of(row)
-    if found is None and (due := analysing.due(row.run_id, row.index, row.generation)) is not None:
-        found = round_analysis.told(due.given)
-        analyses.save(due.id, due.version, found)
+    if found is None and row.closed:
+        if analysing.is_long(row):
+            start("ingest.analyse_round", str(row.run_id), row.index, row.generation)
+        elif (due := analysing.due(row.run_id, row.index, row.generation)) is not None:
+            found = round_analysis.told(due.given)
+            analyses.save(due.id, due.version, found)
     return _shape(found) if found is not None else _NOT_COMPUTED
 
 

@@ -8,8 +8,12 @@ from django.db import connections
 from django.test import Client
 
 from ingest.detection import round_analysis
+from ingest.feed.connection import client
+from ingest.feed.starting import QUEUE
 from ingest.models import Analysis, Phase, Round
+from ingest.queries import analysing
 from ingest.store.rounds import close_ended
+from ingest.tasks import analyse_round
 from tests.cast import Cast, browser_of
 from tests.ingest.batches import SECOND, Recorder
 from tests.ingest.delivery import deliver
@@ -100,3 +104,18 @@ def test_a_round_that_is_not_there_and_one_of_another_team_are_not_found(cast: C
     assert asked(browser_of(cast.viewer), page, 422)["error"]["field"] == "round"
     assert asked(browser_of(cast.stranger), f"{page}?round=0", 404)
     assert asked(Client(), f"{page}?round=0", 401)["error"]["code"] == "not_signed_in"
+
+
+def test_of_a_round_of_very_many_phases_it_says_that_it_is_asked_for(
+    cast: Cast, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(analysing, "MOST_AT_ONCE", 5)
+    client().delete(QUEUE)
+
+    said = asked(browser_of(cast.viewer), f"{page}?round=0")
+
+    assert (said["state"], "path" in said) == ("asked", False)
+    assert any(b"ingest.analyse_round" in one for one in client().lrange(QUEUE, 0, -1))
+    client().delete(QUEUE)
+    analyse_round(str(cast.team.runs.get().pk), 0, 0)
+    assert asked(browser_of(cast.viewer), f"{page}?round=0")["state"] == "ready"

@@ -8,10 +8,13 @@ from django.test import Client
 
 from dashboard.teams import tokens
 from ingest.detection import round_analysis
+from ingest.feed.connection import client
+from ingest.feed.starting import QUEUE
 from ingest.models import Analysis, Phase, Round
+from ingest.queries import analysing
 from ingest.queries import rounds as round_queries
 from ingest.store import analyses, deletion, rounds
-from ingest.tasks import judge_round
+from ingest.tasks import analyse_round, judge_round
 from tests.cast import Cast
 from tests.ingest import scenarios
 from tests.ingest.scenarios import Did, Scenario
@@ -147,6 +150,28 @@ def test_short_rounds_are_analysed_when_somebody_asks_for_one(cast: Cast, monkey
     monkeypatch.delattr(round_analysis, "analyse")
     assert asked(cast, f"{story.run.pk}/rounds/1") == one
     assert asked(cast, f"{story.run.pk}/rounds")["items"][1] == one
+
+
+def test_a_round_of_very_many_phases_is_analysed_by_celery_and_null_until_then(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = told(cast, short())
+    path = f"{story.run.pk}/rounds/1"
+    monkeypatch.setattr(analysing, "MOST_AT_ONCE", Phase.objects.filter(run_id=story.run.pk, round=1).count() - 1)
+    client().delete(QUEUE)
+
+    assert asked(cast, path)["critical_path"] is None
+    (waiting,) = client().lrange(QUEUE, 0, -1)
+    assert b"ingest.analyse_round" in waiting
+    assert not Analysis.objects.exists()
+
+    client().delete(QUEUE)
+    analyse_round(str(story.run.pk), 1, 0)
+    assert asked(cast, path)["critical_path"] is not None
+    assert client().llen(QUEUE) == 0
+    monkeypatch.undo()
+    Analysis.objects.all().delete()
+    assert asked(cast, path)["critical_path"] is not None
 
 
 def test_late_data_replaces_the_analysis(cast: Cast) -> None:

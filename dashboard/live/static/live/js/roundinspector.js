@@ -139,13 +139,15 @@ export class RoundInspector {
     if (!round?.closed || this.busy || round === this.asked) return;
     const now = performance.now();
     if (round !== this.seen) Object.assign(this, { seen: round, seenAt: now });
-    const left = Math.max(this.seenAt + this.#settling(round), this.askedAt + (this.failed || round.end - round.begin < SHORT_NS ? APART_MS : 0)) - now;
+    const left = Math.max(this.seenAt + this.#settling(round), this.askedAt + (this.failed || this.waits || round.end - round.begin < SHORT_NS ? APART_MS : 0)) - now;
     if (left > 0) return void (this.timer ??= setTimeout(() => this.#again(), left));
     Object.assign(this, { busy: true, askedAt: performance.now() });
     try {
       const answer = await fetch(`${this.url}?round=${round.index}`, { headers: { Accept: "application/json" } });
       this.failed = !answer.ok;
-      if (answer.ok) Object.assign(this, { answer: await answer.json(), asked: round });
+      if (answer.ok) this.answer = await answer.json();
+      this.waits = answer.ok && this.answer.state === "asked";
+      if (answer.ok && !this.waits) this.asked = round;
     } catch {
       this.failed = true;
     }
