@@ -50,7 +50,7 @@ def guarded(view: DataView, methods: frozenset[str], otherwise: str) -> Callable
         try:
             return await view(request, await run_for_async(user, run_id))
         except (Http404, Run.DoesNotExist):
-            return _refused(404, "not_found", "no such run or phase")
+            return _refused(404, "not_found", "no such run, or nothing of that kind in it")
         except BadQueryError as error:
             return _refused(422, "bad_query", error.args[1], error.args[0])
         except RefusedError as error:

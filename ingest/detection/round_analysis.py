@@ -115,9 +115,10 @@ def fewer(shares: Sequence[Share], most: int) -> tuple[Share, ...]:
             continue
         key = (one.phase if len(merged) < most // 2 else SEVERAL, one.gap)
         before = merged.get(key)
+        own, others = (before.own_ns, before.others_ns) if before else (0, 0)
         merged[key] = replace(
-            one, lane=-1, phase=key[0], own_ns=one.own_ns + (before.own_ns if before else 0),
-            others_ns=one.others_ns + (before.others_ns if before else 0),
+            one, lane=-1, phase=key[0], kind=Kind.OTHER if key[0] == SEVERAL else one.kind,
+            own_ns=one.own_ns + own, others_ns=one.others_ns + others,
         )  # fmt: skip
     return (*kept, *merged.values())
 

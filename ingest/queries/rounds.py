@@ -42,7 +42,7 @@ def listed(run: Run, *, begin_ns: int | None, end_ns: int | None, after: Place |
 
 
 def analysis_of(row: Round) -> dict[str, Any] | None:
-    """What was concluded of the round by itself (as round_analysis.as_json tells it), if its data is still that."""
+    """What was concluded of the round by itself (as round_analysis.told tells it), if its data is still that."""
     found = getattr(row, "analysis", None)
     return found.content if found is not None and row.closed and found.version == row.data_version else None
 

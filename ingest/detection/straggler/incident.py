@@ -101,13 +101,12 @@ def _evidence(parts: Sequence[Part], shared: Worker | None, *, lasting: bool) ->
     return {
         "rule": "lasting" if lasting else "one round",
         "ratio_needed": policy.lasting_ratio if lasting else policy.ratio,
-        "z_needed": round(policy.lasting_z if lasting else parts[0].context.least_z, 3),
         "machine": shared.machine if shared else None,
-        "cohorts": [_cohort(part) for part in parts],
+        "cohorts": [_cohort(part, lasting=lasting) for part in parts],
     }
 
 
-def _cohort(part: Part) -> dict[str, Any]:
+def _cohort(part: Part, *, lasting: bool) -> dict[str, Any]:
     context, at = part.context, part.latest
     first, row = context.cohort.workers[0], context.rows[at]
     return {
@@ -118,15 +117,15 @@ def _cohort(part: Part) -> dict[str, Any]:
         "sigma": _figure(row.sigma),
         "heavy_tails": _figure(row.heavy),
         "smallest_ratio": _figure(row.smallest_ratio),
-        "slow": [_worker(part, column) for column in part.columns],
+        "slow": [_worker(part, column, lasting=lasting) for column in part.columns],
     }
 
 
-def _worker(part: Part, column: int) -> dict[str, Any]:
+def _worker(part: Part, column: int, *, lasting: bool) -> dict[str, Any]:
     context, at = part.context, part.latest
     rows = np.flatnonzero(part.hits[:, column])
     at = int(rows[-1]) if len(rows) else at
-    row = context.rows[at]
+    row, itself = context.rows[at], bool(context.by_itself[at, column])
     return {
         "worker": context.cohort.workers[column].name,
         "seconds": _figure(context.cohort.seconds[at, column]),
@@ -134,7 +133,8 @@ def _worker(part: Part, column: int) -> dict[str, Any]:
         "excess_s": _figure(row.excess[column]),
         "ratio": _figure(row.ratio[column]),
         "z": _figure(row.z[column]),
-        "against": "itself" if context.by_itself[at, column] else "peers",
+        "z_needed": _figure(context.least_z if itself else context.z_needed(row, lasting=lasting)),
+        "against": "itself" if itself else "peers",
     }
 
 

@@ -75,4 +75,5 @@ def test_of_many_shares_the_greatest_stay_and_the_rest_is_one_for_each_phase(mos
     assert len(kept) <= most + 1
     assert sum(one.total_ns for one in kept) == sum(one.total_ns for one in shares)
     assert [one.lane for one in kept if one.lane >= 0] == list(range(201 - most // 2, 200))
+    assert all((one.kind == Kind.OTHER) is (one.phase == SEVERAL) for one in kept)
     assert fewer(shares, 200) == shares
