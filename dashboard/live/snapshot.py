@@ -12,10 +12,13 @@ from dashboard.live.numbers import to_text
 from ingest.feed import events, messages
 from ingest.feed.frames import Cursor, FrameType, encode_json
 from ingest.models import Run
-from ingest.queries import live, live_events, live_state
+from ingest.queries import live, live_events, live_spans, live_state
 from ingest.queries.live import Window
 from ingest.queries.one_snapshot import one_snapshot
 
+# A page begins with about as many as it has pixels for: reading more rows is what it would wait for longest. It asks
+# for older ones when it has drawn these.
+FIRST_SPANS = 50_000
 MOST_SPANS = 200_000
 _MOST_SAMPLES = 200_000
 _MOST_GAPS = 10_000
@@ -28,7 +31,7 @@ _FAR_NS = (1 << 62) - 1
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Which part of a run to show: a window of Unix ns, its last rounds, or all of it; the newest spans that fit.
+    """Which part of a run to show: a window of Unix ns, its last rounds, or all of it; of its spans the newest `spans`.
 
     Samples reach back 20 minutes from when the run was last heard of, unless a window or rounds are asked for.
     """
@@ -36,6 +39,7 @@ class Ask:
     from_ns: int | None = None
     to_ns: int | None = None
     rounds: int | None = None
+    spans: int = FIRST_SPANS
 
 
 def snapshot(run_id: UUID, ask: Ask) -> list[bytes]:
@@ -60,23 +64,30 @@ class Stretch:
     from_ns: int | None
 
 
-def history(run_id: UUID, window: Window) -> Stretch:
-    """Spans, events, gaps and samples of a stretch of the run. Raises Run.DoesNotExist."""
+def history(run_id: UUID, window: Window, most: int = MOST_SPANS) -> Stretch:
+    """The newest `most` spans of a stretch of the run, with the events and samples since, and all gaps.
+
+    Raises Run.DoesNotExist.
+    """
     with one_snapshot() as cursor:
         run = Run.objects.get(pk=run_id)
-        spans = live.spans(cursor, run, window, MOST_SPANS)
+        spans = live_spans.spans(cursor, run, window, most)
+        reached = int(spans.begin_ns[0]) if 0 < most <= spans.begin_ns.size else None
+        if reached is not None:
+            window = Window(max(reached, window.from_ns), window.to_ns)
         payloads = [messages.spans(spans), _events(cursor, run, window), _gaps(cursor, run)]
         payloads.append(_samples(cursor, run, window))
-    reached = int(spans.begin_ns[0]) if spans.begin_ns.size == MOST_SPANS else None
     return Stretch([payload for payload in payloads if payload], reached)
 
 
 def _payloads(cursor: CursorWrapper, run: Run, ask: Ask) -> Iterator[bytes]:
-    base = to_text(live_state.stored_numbers(cursor, run))
-    yield encode_json(FrameType.META, live_state.meta_entries(cursor, run) | {"base": base})
-    yield live_state.steps(run, live_state.newest_rounds(run, _MOST_ROUNDS))
     window = _window(cursor, run, ask)
-    yield messages.spans(live.spans(cursor, run, window or Window(0, _FAR_NS), MOST_SPANS))
+    spans = live_spans.spans(cursor, run, window or Window(0, _FAR_NS), ask.spans)
+    older_from_ns = live_spans.first_begin_ns(cursor, run) if spans.begin_ns.size >= ask.spans else None
+    about = {"base": to_text(live_state.stored_numbers(cursor, run)), "older_from_ns": older_from_ns}
+    yield encode_json(FrameType.META, live_state.meta_entries(cursor, run) | about)
+    yield live_state.steps(run, live_state.newest_rounds(run, _MOST_ROUNDS))
+    yield messages.spans(spans)
     yield _events(cursor, run, window or Window(0, _FAR_NS))
     yield _gaps(cursor, run)
     yield messages.beats([attempt.beat for attempt in live_state.attempts(cursor, run)])

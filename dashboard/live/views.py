@@ -36,20 +36,29 @@ def page(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 @data_view
 async def snapshot(request: HttpRequest, run: Run) -> HttpResponseBase:
-    """Frames to begin with: `?rounds=N`, `?from_ns=&to_ns=`, or all that fits."""
-    ask = pictures.Ask(optional(request, "from_ns"), optional(request, "to_ns"), optional(request, "rounds"))
+    """Frames to begin with: `?rounds=N`, `?from_ns=&to_ns=`, or all that fits; the newest `?spans=N` phases of it."""
+    most = _most_spans(request, pictures.FIRST_SPANS)
+    ask = pictures.Ask(optional(request, "from_ns"), optional(request, "to_ns"), optional(request, "rounds"), most)
     return _frames(await in_line(pictures.snapshot, run.pk, ask), "no-store")
 
 
 @data_view
 async def spans(request: HttpRequest, run: Run) -> HttpResponseBase:
-    """Frames of an older stretch, `?from_ns=&to_ns=`; a browser may keep those of a run that has ended for a while."""
+    """Frames of an older stretch, `?from_ns=&to_ns=`, the newest `?spans=N` phases of it.
+
+    A browser may keep those of a run that has ended for a while.
+    """
     window = Window(needed(request, "from_ns"), needed(request, "to_ns"))
-    stretch = await in_line(pictures.history, run.pk, window)
+    stretch = await in_line(pictures.history, run.pk, window, _most_spans(request, pictures.MOST_SPANS))
     answer = _frames(stretch.chunks, "private, max-age=300" if run.ended_at else "no-store")
     if stretch.from_ns is not None:  # the page asks again for what did not fit
         answer["Roundwatch-From-Ns"] = str(stretch.from_ns)
     return answer
+
+
+def _most_spans(request: HttpRequest, otherwise: int) -> int:
+    wanted = optional(request, "spans")
+    return otherwise if wanted is None else max(1, min(wanted, pictures.MOST_SPANS))
 
 
 @data_view

@@ -19,7 +19,8 @@ first u64, last u64 (cursor range, the two halves of a feed entry's id as millis
 | | thread u16 |
 | RESYNC 8 | none: forget all, load a snapshot |
 | HEARTBEAT 9 | heard u32, number u32, error_us f32 (NaN unknown), lane u16, attempt u16, state u16 |
-| META 10 | JSON: {"lanes", "attempts", "phases", "series", "run", ...}: what is new; a snapshot's has "base" |
+| META 10 | JSON: {"lanes", "attempts", "phases", "series", "run", ...}: what is new; a snapshot's has "base", and |
+| | "older_from_ns" where it leaves out older phases: when the first of all begins |
 | GAP 11 | begin u32, end u32, count u32, lane u16, attempt u16 |
 | EVENT 12 | time u32, id u32 (record number), round i32, lane u16, attempt u16, phase u16 (its name), thread u16 |
 

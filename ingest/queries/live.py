@@ -1,4 +1,4 @@
-"""What the live view of a run draws: spans, samples and gaps, by time or by stream number, as columns."""
+"""What the live view of a run draws: samples and gaps by time, and all of it by stream number, as columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,6 @@ from ingest.feed.messages import LostRecords, Spans, unix_ns
 from ingest.models import Run
 from ingest.queries.fixed_rows import Columns, read_columns
 
-# How long before a window a phase that reaches into it may have begun, where no round says so.
-_REACH_NS = 3_600 * 10**9
 # Samples of a machine that go with a run: until so long after its end.
 _AFTER_END_NS = 60 * 10**9
 _FOREVER_NS = (1 << 63) - 1
@@ -21,7 +19,6 @@ _SPAN_COLUMNS = """p.begin_ns, p.end_ns, p.start_number, p.parent, p.round, w.in
 _SPAN_TYPES = dict.fromkeys(("begin_ns", "end_ns", "start_number", "parent"), "int8") | dict.fromkeys(
     ("round", "lane", "attempt", "phase", "state", "thread"), "int4"
 )
-_SPAN_NAMES = "JOIN ingest_stream s ON s.id = p.stream_id JOIN ingest_worker w ON w.id = p.worker_id"
 # The run's own streams, and those that machines of its workers have sent since it began.
 STREAMS_OF_RUN = """
     SELECT id, true AS own FROM ingest_stream WHERE run_id = %s
@@ -50,36 +47,6 @@ class Wanted:
     lowest_start: int = 0
 
 
-def spans(cursor: CursorWrapper, run: Run, window: Window, limit: int) -> Spans:
-    """The run's closed phases that touch the window, at most the newest `limit`, oldest first."""
-    columns = read_columns(
-        cursor,
-        f"""SELECT {_SPAN_COLUMNS} FROM ingest_phase p {_SPAN_NAMES}
-            WHERE p.run_id = %s AND p.arrived BETWEEN %s AND %s
-              AND p.begin_ns BETWEEN %s AND %s AND p.end_ns >= %s
-            ORDER BY p.begin_ns DESC LIMIT %s""",  # noqa: S608 - only our own column names are put in
-        [
-            run.pk, run.first_day, run.last_day, _earliest_begin(cursor, run, window), window.to_ns, window.from_ns,
-            limit,
-        ],
-        _SPAN_TYPES,
-    )  # fmt: skip
-    return Spans(**{name: column[::-1] for name, column in columns.items()})
-
-
-def _earliest_begin(cursor: CursorWrapper, run: Run, window: Window) -> int:
-    """Where to look for phases that reach into the window: from the rounds that do, at least an hour before."""
-    cursor.execute(
-        """SELECT min(begin_ns) FROM (
-               SELECT begin_ns, end_ns FROM ingest_round WHERE run_id = %s AND begin_ns <= %s
-               ORDER BY begin_ns DESC LIMIT 64) AS before
-           WHERE end_ns IS NULL OR end_ns >= %s""",
-        [run.pk, window.from_ns, window.from_ns],
-    )
-    begin_ns: int | None = cursor.fetchone()[0]
-    return min(window.from_ns if begin_ns is None else begin_ns, max(window.from_ns - _REACH_NS, 0))
-
-
 def spans_by_number(cursor: CursorWrapper, run: Run, wanted: Sequence[Wanted], limit: int) -> Spans:
     """The run's closed phases among these records, at most `limit`."""
     columns = read_columns(
@@ -88,7 +55,7 @@ def spans_by_number(cursor: CursorWrapper, run: Run, wanted: Sequence[Wanted], l
             FROM unnest(%s::int8[], %s::int8[], %s::int8[], %s::int8[]) AS m (stream, first, last, lowest)
             JOIN ingest_phase p ON p.stream_id = m.stream AND p.number BETWEEN m.first AND m.last
                                AND p.start_number BETWEEN m.lowest AND m.last
-            {_SPAN_NAMES}
+            JOIN ingest_stream s ON s.id = p.stream_id JOIN ingest_worker w ON w.id = p.worker_id
             WHERE p.run_id = %s AND p.arrived >= %s LIMIT %s""",  # noqa: S608 - only our own column names are put in
         [*_unnested(wanted), [each.lowest_start for each in wanted], run.pk, run.first_day, limit],
         _SPAN_TYPES,

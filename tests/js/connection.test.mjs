@@ -81,6 +81,12 @@ test("it says hello with the snapshot's cursor and hands on what follows", async
   assert.deepEqual(heard, [["frames", 11]]);
 });
 
+test("a page begins with the small picture that it has preloaded, and asks for more once older phases may be in sight", async (t) => {
+  await connected(t);
+  sockets[0].onmessage({ data: RESYNC });
+  assert.deepEqual(asked.map(({ url }) => url), ["http://x/snapshot", "http://x/snapshot?spans=200000"]);
+});
+
 test("a resync loads a snapshot, takes nothing meanwhile, and says hello again on the same socket", async (t) => {
   await connected(t);
   sockets[0].onmessage({ data: RESYNC });

@@ -16,7 +16,7 @@ import redis
 from dashboard.live import hub as hubs
 from dashboard.live.ending import end
 from dashboard.live.numbers import from_text
-from dashboard.live.snapshot import Ask, snapshot
+from dashboard.live.snapshot import MOST_SPANS, Ask, snapshot
 from dashboard.live.viewer import Hello, RunGoneError
 from dashboard.live.window import MAX_BYTES
 from ingest.feed import connection as feed_connection
@@ -100,7 +100,7 @@ class Inside(Watcher):
 
     async def load(self) -> None:
         self.forget()
-        self.take(b"".join(await act(snapshot, self.run_id, Ask())))
+        self.take(b"".join(await act(snapshot, self.run_id, Ask(spans=MOST_SPANS))))
 
     async def hello(self) -> None:
         await self.hub.join(self.viewer, Hello(*self.cursor, from_text(self.base)))

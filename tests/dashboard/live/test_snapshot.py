@@ -9,7 +9,6 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from dashboard.live import snapshot as pictures
 from dashboard.live.numbers import from_text
 from dashboard.live.snapshot import Ask, history, snapshot
 from ingest.feed.frames import FrameType, SpanFlag, decode
@@ -121,19 +120,54 @@ def test_the_last_rounds_can_be_asked_for(stage: Stage) -> None:
     assert ids(frames(snapshot(stage.run.pk, Ask(rounds=2)))) == spans.start_number[1:].tolist()
 
 
-def test_what_does_not_fit_is_the_oldest_and_history_says_where_it_begins(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pictures, "MOST_SPANS", 4)
+def test_what_does_not_fit_is_the_oldest_and_history_says_where_it_begins(stage: Stage) -> None:
     spans = stage.spans(stage.parts[0], 10)
     stage.store(stage.parts[0], spans)
-    assert ids(frames(snapshot(stage.run.pk, Ask()))) == spans.start_number[6:].tolist()
+    found = frames(snapshot(stage.run.pk, Ask(spans=4)))
+    assert ids(found) == spans.start_number[6:].tolist()
+    assert found[FrameType.META]["json"]["older_from_ns"] == spans.begin_ns[0]
+    assert frames(snapshot(stage.run.pk, Ask(spans=11)))[FrameType.META]["json"]["older_from_ns"] is None
     whole = Window(0, int(spans.end_ns[-1]))
-    stretch = history(stage.run.pk, whole)
+    stretch = history(stage.run.pk, whole, 4)
     assert ids(frames(stretch.chunks)) == spans.start_number[6:].tolist()
     assert stretch.from_ns == spans.begin_ns[6]
     rest = history(stage.run.pk, Window(int(spans.begin_ns[4]), int(spans.begin_ns[5])))
     assert rest.from_ns is None
+
+
+def test_a_stretch_that_did_not_fit_brings_no_readings_of_what_is_asked_for_again(stage: Stage) -> None:
+    stage.samples(stage.parts[0], "loss", [0.0, 1.0, 2.0])
+    spans = stage.spans(stage.parts[0], 10)
+    stage.store(stage.parts[0], spans)
+    stretch = history(stage.run.pk, Window(0, stage.begin_ns + 9 * SECOND), 4)
+    assert stretch.from_ns == spans.begin_ns[6]
+    assert 0 < spans.begin_ns[6] - stage.begin_ns < SECOND
+    assert frames(stretch.chunks)[FrameType.SAMPLE]["value"].tolist() == [1.0, 2.0]
+
+
+def test_phases_come_in_order_and_with_their_own_worker_and_attempt(stage: Stage) -> None:
+    other = Stage(stage.team)
+    other.store(other.worker("trainer-0"), other.spans(other.parts[0], 3))
+    stored = [stage.spans(part, 3, name=f"of-{part.worker.name}") for part in stage.parts]
+    for part, spans in zip(stage.parts, stored, strict=True):
+        Stream.objects.filter(pk=part.stream.pk).update(index=part.stream.index + 7)
+        spans.begin_ns[:] += part.worker.index
+        stage.store(part, spans)
+    found = frames(snapshot(stage.run.pk, Ask()))[FrameType.SPAN]
+    assert found["lane"].tolist() == [0, 1] * 3
+    assert found["attempt"].tolist() == [7, 8] * 3
+    assert found["phase"].tolist() == [0, 1] * 3
+    assert found["id"].tolist() == [number for number in stored[0].start_number.tolist() for _ in (0, 1)]
+
+
+def test_a_page_may_ask_for_so_many_phases_and_no_more_than_history_gives(web: str, people: Cast, stage: Stage) -> None:
+    stage.store(stage.parts[0], stage.spans(stage.parts[0], 3))
+    cookie = {"Cookie": f"sessionid={browser_of(people.owner).cookies['sessionid'].value}"}
+    path = f"{web}/runs/{stage.run.pk}/live/snapshot"
+    counts = {query: len(ids(frames([httpx.get(path + query, headers=cookie).content]))) for query in ("?spans=2", "")}
+    assert counts == {"?spans=2": 2, "": 3}
+    assert httpx.get(f"{path}?spans={10**18}", headers=cookie).status_code == 200
+    assert httpx.get(f"{path}?spans=-1", headers=cookie).status_code == 422
 
 
 def test_machines_show_their_samples_while_the_run_ran_and_only_to_their_team(people: Cast, stage: Stage) -> None:

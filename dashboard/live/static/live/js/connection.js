@@ -10,6 +10,8 @@ const SILENCE_MS = 5000;
 const GONE = new Set([401, 403, 404]);
 const REFUSED = new Set([4401, 4403, 4404]);
 const NOT_UNDERSTOOD = 4400;
+// A page that has shown older phases should not lose sight of them, as it would with the small picture it begins with.
+const AGAIN_SPANS = 200_000;
 
 /** Cursor after some frames: the epoch they carry and the highest place reached in it; both BigInt. */
 export function advanced(cursor, frames) {
@@ -27,7 +29,7 @@ export class Connection {
    * refused (signed out or not ours), outdated (this page's code and the server's frames differ).
    */
   constructor({ snapshotUrl, socketUrl, on }) {
-    Object.assign(this, { snapshotUrl, socketUrl, on, cursor: null, base: null, socket: null, loading: null, tries: 0, received: 0, acknowledged: 0 });
+    Object.assign(this, { snapshotUrl, socketUrl, on, cursor: null, base: null, socket: null, loading: null, tries: 0, received: 0, acknowledged: 0, shown: false });
     this.heard = this.since = performance.now();
     this.timer = setInterval(() => this.#watch(), 1000);
     addEventListener("online", () => this.#retryNow());
@@ -58,6 +60,7 @@ export class Connection {
     this.loading = null;
     this.cursor = advanced(null, frames) ?? { epoch: 0n, last: 0n };
     this.base = frames.find((frame) => frame.json?.base)?.json.base ?? null;
+    this.shown = true;
     this.on.snapshot(frames);
     return true;
   }
@@ -71,7 +74,8 @@ export class Connection {
   /** The snapshot's frames, or null where this page may not have them. */
   async #snapshot(signal) {
     // Asked as plainly as the page preloads it, or it would be asked twice; the server forbids to keep the answer.
-    const { answer, bytes } = await download(this.snapshotUrl, { signal });
+    const url = this.shown ? `${this.snapshotUrl}?spans=${AGAIN_SPANS}` : this.snapshotUrl;
+    const { answer, bytes } = await download(url, { signal });
     if (signal.aborted) return null;
     if (GONE.has(answer.status) || answer.redirected) return this.#stop("refused", answer.status);
     if (!bytes) throw new Error(`snapshot answered ${answer.status}`);

@@ -1,7 +1,12 @@
-// Fetches older spans and samples when the view moves to where none are loaded.
+// Fetches older spans and samples: what the first picture left out, and where the view moves to and none are loaded.
 
 import { download } from "./download.js";
 import { decode } from "./frames.js";
+
+// So many of the newest spans are here soon after the first picture, whatever is looked at.
+const AT_HAND = 200_000;
+// So many are taken at once: of more the page would stand still for longer than a person does not see.
+const AT_ONCE = 50_000;
 
 /** Stretches of [from, to] that `covered` (sorted, disjoint pairs) leaves out. */
 export function missing(covered, from, to) {
@@ -38,17 +43,15 @@ export class History {
     this.covered = [[from, Infinity]];
   }
 
-  /** Fetches what three windows' width around the view lacks, one stretch at a time. */
+  /** Fetches what three windows' width around the view lacks, then what is to be at hand, one stretch at a time. */
   async look(store, view) {
-    const width = view.to - view.from;
-    const first = this.#runStart(store);
-    const [gap] = missing(this.covered, Math.max(first, view.from - width), view.to + width);
+    const gap = this.wanted(store, view);
     if (!gap || this.busy || gap[0] < store.forgotten) return;
     this.busy = true;
     const [from, to] = gap.map((time) => store.toUnix(time));
     const { origin } = store;
     try {
-      const { answer, bytes } = await download(`${this.url}?from_ns=${from}&to_ns=${to}`);
+      const { answer, bytes } = await download(`${this.url}?from_ns=${from}&to_ns=${to}&spans=${AT_ONCE}`);
       if (!bytes) return;
       const frames = decode(bytes);
       if (store.origin !== origin) return;
@@ -63,9 +66,18 @@ export class History {
     }
   }
 
+  /** The stretch to fetch next, [from, to]; undefined where nothing is missing. */
+  wanted(store, view) {
+    const width = view.to - view.from;
+    const first = this.#runStart(store);
+    const [gap] = missing(this.covered, Math.max(first, view.from - width), view.to + width);
+    if (gap || store.olderFrom === null || store.total >= AT_HAND) return gap;
+    return missing(this.covered, first, store.latest).at(-1);
+  }
+
   #runStart(store) {
     const round = store.rounds.list()[0]?.begin ?? Infinity;
     const started = store.run.started_ns ? store.fromUnix(store.run.started_ns) - 60e9 : Infinity;
-    return Math.min(started, round, store.earliest);
+    return Math.min(started, round, store.begun);
   }
 }

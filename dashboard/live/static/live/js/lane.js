@@ -45,3 +45,10 @@ export class Lane {
     this.spans.dropBefore(time);
   }
 }
+
+/** When the oldest tenth of the lanes' ended phases has begun, judged by one in 64. */
+export function afterOldestTenth(lanes) {
+  const starts = [];
+  for (const { spans } of lanes) for (let i = 0; i < spans.count; i += 64) starts.push(spans.start[i]);
+  return starts.sort((a, b) => a - b)[Math.floor(starts.length / 10)];
+}

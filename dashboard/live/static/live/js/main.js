@@ -5,7 +5,6 @@ import { Connection } from "./connection.js";
 import { ofBar, ofEvent } from "./detail.js";
 import { el, fill, say } from "./dom.js";
 import { duration, plural } from "./format.js";
-import { TYPE } from "./frames.js";
 import { Header } from "./header.js";
 import { History } from "./history.js";
 import { Inspector } from "./inspector.js";
@@ -25,7 +24,6 @@ import { Theme } from "./theme.js";
 import { Toolbar } from "./toolbar.js";
 import { Tooltip } from "./tooltip.js";
 
-const SNAPSHOT_SPANS = 200_000;
 const SNAPSHOT_SAMPLES_NS = 20 * 60e9;
 
 const root = document.getElementById("live");
@@ -74,9 +72,8 @@ function take(frames) {
 
 function snapshot(frames) {
   page.reset(() => store.apply(frames));
-  const spans = frames.reduce((sum, frame) => sum + (frame.type === TYPE.SPAN ? frame.count : 0), 0);
   const samplesFrom = store.latest - SNAPSHOT_SAMPLES_NS;
-  history.reset(spans >= SNAPSHOT_SPANS ? Math.max(store.earliest, samplesFrom) : samplesFrom);
+  history.reset(store.olderFrom === null ? samplesFrom : Math.max(store.earliest, samplesFrom));
   page.settle();
   renderer.invalidate();
 }

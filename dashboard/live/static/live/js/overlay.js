@@ -42,6 +42,7 @@ export class Overlay {
     this.context.font = theme.font;
     this.context.textBaseline = "middle";
     this.#patterns(theme);
+    this.#unloaded(scene);
     for (const bar of scene.bars) this.#bar(bar, scene);
     for (const bar of scene.bars) this.#frame(bar, scene);
     for (const place of scene.gaps) this.#gap(place, theme);
@@ -56,7 +57,19 @@ export class Overlay {
     this.staleHatch = hatch(this.context, `${theme.bg}c0`, 5, 2.4);
     this.failedHatch = hatch(this.context, `${theme.bg}90`, 6, 1.6);
     this.gapHatch = hatch(this.context, theme.bad, 5, 1);
+    this.olderHatch = hatch(this.context, `${theme.muted}30`, 9, 1);
     this.waitHatch = hatch(this.context, `${theme.muted}80`, 6, 1.2);
+  }
+
+  /** The time whose phases have not come yet must not look as if nothing had happened in it. */
+  #unloaded({ view, height, store, theme }) {
+    const x0 = Math.max(0, view.x(store.begun));
+    const x1 = Math.min(view.width, view.x(store.earliest));
+    if (!(x1 - x0 > 1)) return;
+    this.#fill(this.olderHatch, x0, x1, { y: 0, height });
+    if (x1 - x0 < 200 || height < 16) return;
+    this.context.fillStyle = theme.muted;
+    this.context.fillText("loading older phases", x0 + PADDING * 2, Math.min(height, 22) / 2);
   }
 
   #bar(bar, { view, theme, store }) {

@@ -64,7 +64,7 @@ export class Renderer {
     if (this.still.matches && time - this.movedAt < CALM_MS) return false;
     const { page } = this;
     const { view, store } = page;
-    const moved = view.advance({ now, ended: page.ended, earliest: store.earliest, rounds: store.rounds.list() });
+    const moved = view.advance({ now, ended: page.ended, earliest: store.begun, rounds: store.rounds.list() });
     const grown = !page.ended && view.x(this.now) < view.width && now - this.now >= view.perPixel;
     if (moved || grown) this.movedAt = time;
     return moved || grown;
@@ -81,7 +81,7 @@ export class Renderer {
     if (!store.collectives.settle(store.lanes)) this.dirty = true; // what is put off is drawn later
     page.arrange();
     measure(page);
-    view.advance({ now, ended: page.ended, earliest: store.earliest, rounds: store.rounds.list() });
+    view.advance({ now, ended: page.ended, earliest: store.begun, rounds: store.rounds.list() });
     store.grow(now);
     const unix = (one) => store.toUnix(one);
     this.grid = ticks(view, now, unix, view.follow && !page.ended);

@@ -21,8 +21,8 @@ class Line {
   }
 
   add(time, value) {
-    let at = this.count;
-    while (at > 0 && this.times[at - 1] > time) at -= 1;
+    const late = this.count > 0 && this.times[this.count - 1] > time;
+    const at = late ? this.indexAt(time) + 1 : this.count;
     if (at > 0 && this.times[at - 1] === time) return;
     if (this.count === this.times.length) this.#grow();
     this.times.copyWithin(at + 1, at, this.count);

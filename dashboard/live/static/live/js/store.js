@@ -2,7 +2,7 @@
 
 import { Collectives } from "./collectives.js";
 import { ENDED, FLAG, STATES, TYPE, relative } from "./frames.js";
-import { Lane } from "./lane.js";
+import { Lane, afterOldestTenth } from "./lane.js";
 import { Marks } from "./marks.js";
 import { Rounds } from "./rounds.js";
 import { Samples } from "./samples.js";
@@ -14,16 +14,14 @@ export const STALE_NS = 10e9;
 
 export class Store {
   constructor(limit = SPAN_LIMIT) {
-    this.limit = limit;
-    this.version = 0;
-    this.structure = 0;
+    Object.assign(this, { limit, version: 0, structure: 0 });
     this.reset();
   }
 
   /** Forgets everything, as a new snapshot asks. */
   reset() {
     Object.assign(this, { origin: null, run: {}, phases: [], dropped: 0, rejected: 0, total: 0 });
-    Object.assign(this, { latest: -Infinity, earliest: Infinity, forgotten: -Infinity });
+    Object.assign(this, { latest: -Infinity, earliest: Infinity, forgotten: -Infinity, olderFrom: null });
     this.lanes = new Map();
     this.attempts = new Map();
     this.seen = new Seen();
@@ -50,6 +48,11 @@ export class Store {
     this.#openPhases(frames);
     if (this.total > this.limit) this.#forget();
     this.version += 1;
+  }
+
+  /** When the run's phases begin: the first of them here, or of those that are still to come. */
+  get begun() {
+    return this.olderFrom === null ? this.earliest : Math.min(this.earliest, this.fromUnix(this.olderFrom));
   }
 
   get ended() {
@@ -108,6 +111,7 @@ export class Store {
     if (meta.amber) this.marks.suspect(meta.amber, this.lanes);
     this.dropped = meta.dropped ?? this.dropped;
     this.rejected = meta.rejected ?? this.rejected;
+    this.olderFrom = meta.older_from_ns ?? this.olderFrom;
     if (meta.run || meta.lanes || meta.series) this.structure += 1;
   }
 
@@ -181,10 +185,7 @@ export class Store {
 
   /** Lets the oldest tenth go, and with it the memory of having seen it. */
   #forget() {
-    const starts = [];
-    for (const { spans } of this.lanes.values()) for (let i = 0; i < spans.count; i += 64) starts.push(spans.start[i]);
-    starts.sort((a, b) => a - b);
-    const cut = starts[Math.floor(starts.length / 10)];
+    const cut = afterOldestTenth(this.lanes.values());
     this.seen = new Seen(1 << Math.ceil(Math.log2(this.limit * 2)));
     this.total = 0;
     for (const lane of this.lanes.values()) {
@@ -194,7 +195,6 @@ export class Store {
       for (let i = 0; i < spans.count; i++) this.seen.add(spans.attempt[i], spans.id[i]);
       for (const { attempt, id } of lane.events) this.seen.add(attempt, id);
     }
-    this.forgotten = cut;
-    this.earliest = cut;
+    Object.assign(this, { forgotten: cut, earliest: cut, olderFrom: null });
   }
 }
