@@ -5,11 +5,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ingest.detection import noise
 from ingest.detection.facts import Flags, Floats
 from ingest.detection.slow_phase.limits import limits, needed
 from ingest.detection.slow_phase.policy import DEFAULT
 from ingest.detection.slow_phase.usual import Before
-from ingest.detection.straggler import context, noise
+from ingest.detection.straggler import context
 from ingest.detection.straggler.policy import DEFAULT as STRAGGLER
 from tests.bench.judging_rules import cohort
 

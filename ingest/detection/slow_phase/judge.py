@@ -8,7 +8,7 @@ from ingest.detection.slow_phase import context as contexts
 from ingest.detection.slow_phase import rules, wording
 from ingest.detection.slow_phase.context import Context, Judged
 from ingest.detection.slow_phase.limits import Basis
-from ingest.detection.slow_phase.live import Live
+from ingest.detection.slow_phase.live import Live, Presence, Seen
 from ingest.detection.slow_phase.missing import Missing, missing
 from ingest.detection.slow_phase.policy import DEFAULT, Policy
 from ingest.detection.slow_phase.rules import Level, Mark, Watched
@@ -61,7 +61,7 @@ def _of_phase(context: Context, kind: str, least: Level, phase: str, found: Sequ
         context, kind, phase, [worker.name for worker in flagged],
         observed=wording.slow(phase, judged, marks),
         hypothesis=machines.told(shared, len(flagged)) if shared else "",
-        opened_ns=min([*reached, context.live.now_ns]),
+        opened_ns=min(reached, default=context.live.now_ns),
         marks=[(one.open.attempt, one.open.start, one.open.lane, one.open.round) for one in judged],
         evidence={
             "machine": shared.machine if shared else None,
@@ -107,9 +107,13 @@ def _lost(context: Context) -> list[Verdict]:
     verdict = _verdict(
         context, LOST, "", names,
         observed=wording.lost(names, quiet, [one.reason for one in seen]), evidence=evidence, since_run=True,
-        opened_ns=min(one.heard_ns for one in seen) + round(context.policy.lost_s * 1e9),
+        opened_ns=min(_lost_at(context, one) for one in seen),
     )  # fmt: skip
     return [verdict]
+
+
+def _lost_at(context: Context, seen: Seen) -> int:
+    return seen.heard_ns + (0 if seen.presence is Presence.GONE else round(context.policy.lost_s * 1e9))
 
 
 def _run_stalled(context: Context) -> list[Verdict]:
@@ -139,7 +143,8 @@ def _verdict(
     return Verdict(
         kind=kind, fingerprint=fingerprint(kind, since=None if since_run else index, phase=phase), phase=phase,
         severity="critical" if kind in _PAGES else "warning", observed=observed, hypothesis=hypothesis,
-        workers=tuple(workers), rounds=(index,), marks=tuple(marks), opened_ns=opened_ns, resolved_ns=None,
+        workers=tuple(workers), rounds=(index,), marks=tuple(marks),
+        opened_ns=min(opened_ns, context.live.now_ns), resolved_ns=None,
         evidence=evidence,
     )  # fmt: skip
 

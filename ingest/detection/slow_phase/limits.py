@@ -9,11 +9,11 @@ import enum
 import math
 from dataclasses import dataclass
 
+from ingest.detection import noise
 from ingest.detection.columns import lower_median
 from ingest.detection.facts import Floats
 from ingest.detection.slow_phase.policy import Policy
 from ingest.detection.slow_phase.usual import Before
-from ingest.detection.straggler import noise
 
 
 class Basis(enum.Enum):

@@ -14,7 +14,7 @@ class Policy:
     known_rounds: int = 5
     noise_rounds: int = 20
     sigmas: float = 3.5
-    heavy_power: int = 3  # of how much farther than sigma says rare values lie
+    heavy_power: int = 3  # of how much farther rare values lie; one less than where phases have ended
     past_rounds: int = 10  # where too few peers have finished: so many rounds before are looked at
     past_least: int = 3  # durations, fewer say nothing
     past_ratio: float = 2.0  # of the median of these

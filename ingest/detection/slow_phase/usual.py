@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ingest.detection import leaf, straggler
+from ingest.detection import leaf, noise, straggler
 from ingest.detection.columns import column_medians, median
 from ingest.detection.durations import Cohort, CohortKey, cohort_of, cohorts
 from ingest.detection.facts import Floats, History, Spans, Worker
 from ingest.detection.slow_phase.policy import DEFAULT, Policy
-from ingest.detection.straggler import context, noise
+from ingest.detection.straggler import context
 
 Key = tuple[str, CohortKey]
 

@@ -33,9 +33,9 @@ def missing(phase: str, workers: Sequence[str], found: Sequence[Missing], now_ns
     """Who has not begun what the peers have ended."""
     longest = max((now_ns - one.since_ns) / 1e9 for one in found)
     one = found[0]
-    whose = "its" if len(found) == 1 else "their"
+    has, whose = ("has", "its") if len(found) == 1 else ("have", "their")
     return (
-        f"{names(workers)} has not begun {phase} {duration(longest)} after {whose} last phase ended; "
+        f"{names(workers)} {has} not begun {phase} {duration(longest)} after {whose} last phase ended; "
         f"{one.finished} of {one.peers} peers have ended it."
     )
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ingest.detection import noise
 from ingest.detection.columns import column_medians, median, newest
 from ingest.detection.facts import Flags, Floats, Ints
-from ingest.detection.straggler import noise
 from ingest.detection.straggler.policy import Policy
 
 
@@ -103,7 +103,7 @@ def with_itself(row: Row, past: Floats, frozen: Floats, policy: Policy) -> Compa
     usual = np.where(count >= policy.known_rounds, column_medians(recent), math.nan)
     usual = np.where(np.isfinite(frozen), frozen, usual)
     sigma = noise.own(past)
-    spread = noise.spread(np.nan_to_num(sigma), np.maximum(count, 1).astype(float), policy)
+    spread = noise.spread(np.nan_to_num(sigma), np.maximum(count, 1).astype(float), policy.least_spread)
     ratio = row.cost / usual
     typical = median(np.where(np.isfinite(ratio), spread, math.nan))
     smallest, limit = math.nan, Limit.NOTHING
@@ -120,7 +120,7 @@ def _excess(row: Row, ratio: Floats) -> Floats:
 
 
 def _known_z(ratio: Floats, sigma: float, peers: int, policy: Policy) -> Floats:
-    spread = noise.spread(np.array(sigma), np.array(float(peers)), policy)
+    spread = noise.spread(np.array(sigma), np.array(float(peers)), policy.least_spread)
     return (np.log(ratio) - noise.bias(peers) * sigma) / spread
 
 
@@ -141,7 +141,7 @@ def _smallest_of_peers(
     if not math.isfinite(sigma):
         found = _greatest(policy, noise_ratio=policy.early_ratio, floor_s=row.floor_s, usual=reference)
         return found if found[1] == Limit.LENGTH else (found[0], Limit.UNKNOWN)
-    spread = float(noise.spread(np.array(sigma), np.array(float(peers)), policy))
+    spread = float(noise.spread(np.array(sigma), np.array(float(peers)), policy.least_spread))
     reach = _reach(row.least_z * spread + noise.bias(peers) * sigma)
     if not known and reach < policy.early_many_ratio:
         found = _greatest(policy, noise_ratio=policy.early_many_ratio, floor_s=row.floor_s, usual=reference)

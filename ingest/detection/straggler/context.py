@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ingest.detection import noise
 from ingest.detection.columns import column_medians, lower_median
 from ingest.detection.durations import Cohort
 from ingest.detection.facts import Flags, Floats
-from ingest.detection.straggler import noise
 from ingest.detection.straggler.compared import Compared, Row, with_itself, with_peers
 from ingest.detection.straggler.policy import Policy
 
@@ -36,6 +36,10 @@ class Context:
     by_itself: Flags
     most: Flags
 
+    def z_needed(self, row: Compared, *, lasting: bool) -> float:
+        """The z that counts beside peers in a window."""
+        return _lasting_z(row, self.policy) if lasting else _once_z(row, self.least_z, self.policy)
+
 
 def build(cohort: Cohort, tests: int, frozen: Mapping[int, float], policy: Policy) -> Context:
     """Compare every window of `cohort`.
@@ -46,7 +50,7 @@ def build(cohort: Cohort, tests: int, frozen: Mapping[int, float], policy: Polic
     cost = without_skipped(cohort.cost, policy)
     calm, healthy = cost.copy(), cost.copy()
     held = np.array([frozen.get(worker.lane, math.nan) for worker in cohort.workers])
-    least_z = noise.least_z(tests, policy)
+    least_z = noise.least_z(tests, policy.least_z, policy.false_share)
     rows = []
     for at in range(len(cost)):
         row = Row(
@@ -110,7 +114,7 @@ def _compare(row: Row, past: _Past, slack: Floats, policy: Policy) -> _Compared:
     peers = with_peers(row, past.every, past.healthy, policy)
     itself = with_itself(row, past.calm, past.held, policy)
     grown = itself.exceeds(ratio=policy.ratio, z=row.least_z, floor_s=row.floor_s, slack=slack)
-    least_z, lasting_z = row.least_z * peers.heavy**policy.heavy_power, policy.lasting_z * peers.heavy
+    least_z, lasting_z = _once_z(peers, row.least_z, policy), _lasting_z(peers, policy)
     slow = peers.exceeds(ratio=policy.ratio, z=least_z, floor_s=row.floor_s, slack=slack)
     slower = peers.exceeds(ratio=policy.lasting_ratio, z=lasting_z, floor_s=row.floor_s, slack=slack)
     present = int(np.isfinite(row.cost).sum())
@@ -122,6 +126,14 @@ def _compare(row: Row, past: _Past, slack: Floats, policy: Policy) -> _Compared:
     by_itself = grown & ~slow & (present <= 2 or most)
     compared = itself if present < 2 else peers.chosen(itself, by_itself)
     return _Compared(compared, slow | by_itself, (slower & peers.known) | by_itself, by_itself, grown, most)
+
+
+def _once_z(peers: Compared, least_z: float, policy: Policy) -> float:
+    return float(least_z * peers.heavy**policy.heavy_power)
+
+
+def _lasting_z(peers: Compared, policy: Policy) -> float:
+    return policy.lasting_z * peers.heavy
 
 
 def _floor(round_s: float, policy: Policy) -> float:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ingest.detection import noise
 from ingest.detection.columns import lower_median, numbered
 from ingest.detection.critical_path import Graph
 from ingest.detection.durations import RENDEZVOUS, CohortKey, cohort_of, for_equal_work
 from ingest.detection.facts import Flags, Floats, Ints, Kind, Worker
-from ingest.detection.straggler import noise
 from ingest.detection.what_if.policy import Policy
 
 

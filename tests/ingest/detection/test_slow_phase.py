@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from ingest.detection.facts import Kind
-from ingest.detection.slow_phase import Level, Live, Open, Policy, Presence, Seen, Watched, judge
+from ingest.detection.slow_phase import Level, Live, Open, Policy, Presence, Seen, Watched, judge, wording
 from ingest.detection.slow_phase.limits import Basis, limits
+from ingest.detection.slow_phase.missing import Missing
 from ingest.detection.slow_phase.usual import Before
 from tests.ingest import scenarios
 from tests.ingest.detection.histories import nanoseconds
@@ -199,6 +200,15 @@ def test_a_lost_worker_comes_with_what_its_host_knows_and_one_that_ended_is_not_
     (lost,) = [verdict for verdict in judge(live(SIXTEEN, at, seen=seen)).verdicts if verdict.kind == "worker_lost"]
 
     assert lost.observed == "rank-1: killed for memory."
+    assert lost.opened_ns == nanoseconds(at)  # gone it is lost at once, however lately it was heard
+
+
+def test_of_several_that_are_missing_it_is_said_in_the_plural() -> None:
+    one = Missing(lane=1, phase="encode", since_ns=0, limit_s=3.0, finished=6, peers=7)
+
+    assert wording.missing("encode", ["rank-1", "rank-2"], [one, replace(one, lane=2)], 6 * 10**9) == (
+        "rank-1 and rank-2 have not begun encode 6.0 s after their last phase ended; 6 of 7 peers have ended it."
+    )
 
 
 def test_a_phase_of_others_is_not_waited_for_once_its_worker_is_gone() -> None:

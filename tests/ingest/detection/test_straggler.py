@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from ingest.detection.durations import cohorts
 from ingest.detection.facts import Baseline
-from ingest.detection.straggler import judge
+from ingest.detection.straggler import DEFAULT, context, judge
 from ingest.detection.verdicts import Judgement
 from tests.ingest import scenarios
 from tests.ingest.detection.histories import history
@@ -414,6 +415,20 @@ def test_of_few_who_takes_what_it_always_takes_is_not_slow_because_a_peer_was_qu
 
     assert named(judge(history(quick))) == set()
     assert named(judge(history(slow))) == {("train", "rank-0")}
+
+
+def test_the_z_that_was_needed_is_told_with_what_rare_values_asked_for() -> None:
+    scenario = scenarios.always_slower()
+    (cohort,) = [one for one in cohorts(history(scenario)) if one.phase == "train"]
+    found = context.build(cohort, 10, {}, DEFAULT)
+    heavy = replace(found.rows[-1], heavy=1.5)
+
+    assert found.z_needed(heavy, lasting=True) == pytest.approx(DEFAULT.lasting_z * 1.5)
+    assert found.z_needed(heavy, lasting=False) == pytest.approx(found.least_z * 1.5**DEFAULT.heavy_power)
+    for verdict in judge(history(scenario)).lasting:
+        told = [slow for one in verdict.evidence["cohorts"] for slow in one["slow"]]
+        assert told
+        assert all(slow["z"] >= slow["z_needed"] for slow in told)
 
 
 def test_every_figure_of_the_evidence_is_a_number_that_json_knows() -> None:

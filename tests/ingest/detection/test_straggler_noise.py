@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ingest.detection.straggler import judge, noise
+from ingest.detection import noise
+from ingest.detection.straggler import judge
 from tests.ingest import scenarios
 from tests.ingest.detection.histories import history
 from tests.ingest.detection.test_straggler import named

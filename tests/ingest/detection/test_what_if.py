@@ -153,11 +153,10 @@ def test_skipped_work_is_no_reference() -> None:
     assert found.fixes == ()
 
 
-@pytest.mark.parametrize("slow", [12.0, 17.0])
-def test_of_two_workers_the_quick_one_has_not_skipped_its_work(slow: float) -> None:
-    found = judged(told(Did("a", 0, "encode", 0, 1.5), Did("b", 0, "encode", 0, slow), wall_s=slow))
+def test_of_two_workers_the_quick_one_has_not_skipped_its_work() -> None:
+    found = judged(told(Did("a", 0, "encode", 0, 1.5), Did("b", 0, "encode", 0, 17), wall_s=17))
 
-    assert found.recoverable_ns == pytest.approx((slow - 1.5) * 1e9)
+    assert found.recoverable_ns == pytest.approx(15.5e9)
     assert found.abstained == ""
 
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from ingest.detection.columns import column_medians, median
 from ingest.detection.facts import Floats
-from ingest.detection.straggler.policy import Policy
 
 # The median absolute deviation of a normal distribution times this is its standard deviation.
 _NORMAL = 1.4826
@@ -92,11 +91,11 @@ def bias(peers: int) -> float:
     return _BIAS.get(peers, 0.0)
 
 
-def spread(sigma: Floats, peers: Floats, policy: Policy) -> Floats:
-    """Standard deviation of the logarithm of a ratio to the median of `peers` values, never below the least."""
-    return np.maximum(sigma * np.sqrt(1 + MEDIAN_VARIANCE / peers), policy.least_spread)
+def spread(sigma: Floats, peers: Floats, least: float) -> Floats:
+    """Standard deviation of the logarithm of a ratio to the median of `peers` values, never below `least`."""
+    return np.maximum(sigma * np.sqrt(1 + MEDIAN_VARIANCE / peers), least)
 
 
-def least_z(tests: int, policy: Policy) -> float:
+def least_z(tests: int, least: float, false_share: float) -> float:
     """The z that counts when the round makes so many tests, so that the whole family rarely names a healthy one."""
-    return max(policy.least_z, NormalDist().inv_cdf(1 - policy.false_share / max(tests, 1)))
+    return max(least, NormalDist().inv_cdf(1 - false_share / max(tests, 1)))
