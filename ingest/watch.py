@@ -5,7 +5,6 @@ know, so that a watcher may die at any moment and another go on.
 """
 
 import contextlib
-import datetime as dt
 import logging
 import threading
 import time
@@ -33,7 +32,6 @@ _UNJUDGED_FOR_S = 2.0  # a closed round is left to the one who closed it for so 
 _ASK_AGAIN_S = 15.0  # then asked for again, should the task have been lost
 _MOST_ASKED = 500
 _AFTERWARDS_S = 15.0  # between two looks at the memory that an ended run holds
-_NEVER = dt.datetime.min.replace(tzinfo=dt.UTC)
 QUICK_LOCK, SLOW_LOCK, OPEN_LOCK = 72_021, 72_022, 72_023  # only have to differ from our other advisory locks
 
 
@@ -90,16 +88,16 @@ class Afterwards:
     """Asks for the judgement of memory after the end of runs, as long as more of it is told."""
 
     clock: Callable[[], float] = time.monotonic
-    _asked: dict[UUID, tuple[dt.datetime, float]] = field(default_factory=dict)
+    _asked: dict[UUID, tuple[int, float]] = field(default_factory=dict)
 
     def scan(self) -> None:
-        """Ask for runs of which something was heard since the last time, but of each not too often."""
+        """Ask for runs of which something was stored since the last time, but of each not too often."""
         now, asked = self.clock(), self._asked
         self._asked = {}
-        for run_id, heard_at in runs.heard_after_the_end(timezone.now()).items():
-            known = self._asked[run_id] = asked.get(run_id, (_NEVER, now - _AFTERWARDS_S))
-            if known[0] != heard_at and now - known[1] >= _AFTERWARDS_S and start("ingest.judge_memory", str(run_id)):
-                self._asked[run_id] = (heard_at, now)
+        for run_id, told in runs.told_after_the_end(timezone.now()).items():
+            known = self._asked[run_id] = asked.get(run_id, (-1, now - _AFTERWARDS_S))
+            if known[0] != told and now - known[1] >= _AFTERWARDS_S and start("ingest.judge_memory", str(run_id)):
+                self._asked[run_id] = (told, now)
 
 
 def sweep() -> None:

@@ -6,10 +6,11 @@ with its figures; where nothing explains anything that is said too.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ingest.detection import machines
 from ingest.detection.facts import Worker
+from ingest.detection.verdicts import Verdict
 
 NOTHING = "nothing that was sampled of them differs from their peers"
 UNKNOWN = "nothing was sampled of them while the phase ran"
@@ -34,19 +35,22 @@ DEFAULT = Policy()
 class Facts:
     """What is known of a worker while the phase ran; None where it is not.
 
-    `quota_cores` and `threads` are counts, `throttled`, `pressure` and `clock` shares (of the phase, of the time, of
-    the usual clock), `temperature_c` degrees, `faults` major page faults a second, `link_share` its width or speed by
-    what it could have, `device` a device's UUID.
+    `quota_cores`, `threads` and `visible_cpus` (those that software sees) are counts, `throttled`, `pressure` and
+    `clock` shares (of the phase, of the time, of the usual clock), `temperature_c` degrees, `faults` major page faults
+    a second, `link_share` its width or speed by what it could have, `downgraded` whether it has less where it is not
+    known how much, `device` a device's UUID.
     """
 
     quota_cores: float | None = None
     threads: float | None = None
+    visible_cpus: float | None = None
     throttled: float | None = None
     pressure: float | None = None
     clock: float | None = None
     temperature_c: float | None = None
     faults: float | None = None
     link_share: float | None = None
+    downgraded: bool | None = None
     device: str | None = None
 
 
@@ -77,12 +81,24 @@ def causes(
     return (), UNKNOWN if all(facts == Facts() for _, facts in slow) else NOTHING
 
 
+def explained(
+    verdict: Verdict,
+    slow: Sequence[tuple[Worker, Facts]],
+    peers: Sequence[tuple[Worker, Facts]],
+    policy: Policy = DEFAULT,
+) -> Verdict:
+    """The verdict with what may explain it: the hypothesis that it has, and what was sampled; in its evidence, too."""
+    found, why = causes(slow, peers, policy)
+    told = dict.fromkeys([verdict.hypothesis, *(one.text for one in found)])
+    evidence = {"causes": [one.name for one in found], "no_cause": why}
+    return replace(verdict, hypothesis=" ".join(filter(None, told)), evidence={**verdict.evidence, **evidence})
+
+
 def _rules(policy: Policy) -> list[tuple[str, _Holds, _Told]]:
     return [
         ("throttled", lambda facts: _above(facts.throttled, policy.throttled),
          lambda facts: f"Their CPU quota throttled them for {facts.throttled:.0%} of the phase."),
-        ("quota", _quota,
-         lambda facts: f"Their quota is {facts.quota_cores:g} CPUs, but {facts.threads:g} threads were in use."),
+        ("quota", _quota, _quota_told),
         ("pressure", lambda facts: _above(facts.pressure, policy.pressure),
          lambda facts: f"Tasks waited for a CPU {facts.pressure:.0%} of the time."),
         ("clock", lambda facts: _below(facts.clock, policy.clock),
@@ -93,6 +109,8 @@ def _rules(policy: Policy) -> list[tuple[str, _Holds, _Told]]:
          lambda facts: f"They had {facts.faults:.0f} major page faults a second."),
         ("link", lambda facts: _below(facts.link_share, 1.0),
          lambda facts: f"Their link runs at {facts.link_share:.0%} of what it could."),
+        ("downgraded link", lambda facts: facts.downgraded,
+         lambda _: "The link of their device has fewer lanes or a lower generation than it could have."),
     ]  # fmt: skip
 
 
@@ -124,9 +142,16 @@ def _device(slow: Sequence[tuple[Worker, Facts]], peers: Sequence[tuple[Worker, 
 
 
 def _quota(facts: Facts) -> bool | None:
-    if facts.quota_cores is None or facts.threads is None:
+    wanted = [count for count in (facts.threads, facts.visible_cpus) if count is not None]
+    if facts.quota_cores is None or not wanted:
         return None
-    return facts.quota_cores < facts.threads
+    return facts.quota_cores < max(wanted)
+
+
+def _quota_told(facts: Facts) -> str:
+    if facts.threads is not None and facts.quota_cores is not None and facts.quota_cores < facts.threads:
+        return f"Their quota is {facts.quota_cores:g} CPUs, but {facts.threads:g} threads were in use."
+    return f"Their quota is {facts.quota_cores:g} CPUs, but their software sees {facts.visible_cpus:g}."
 
 
 def _above(value: float | None, bound: float) -> bool | None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery, Sum
 
-from ingest.models import Round, Run, Stream, Worker
+from ingest.models import Round, Run, Worker
 from ingest.queries.pages import Page, Place, page
 
 _AFTERWARDS = dt.timedelta(minutes=5)  # for so long after it was last heard of
@@ -88,10 +88,7 @@ def _with_rounds(runs: QuerySet[Run]) -> QuerySet[Run]:
     )
 
 
-def heard_after_the_end(now: dt.datetime) -> dict[UUID, dt.datetime]:
-    """Runs that have ended and whose processes, or what tells of them, were heard lately: when last."""
-    since = now - _AFTERWARDS
-    rows = Stream.objects.filter(
-        run__ended_at__isnull=False, run__model_bytes__isnull=False, run__heard_at__gte=since, heard_at__gte=since
-    )
-    return dict(rows.values("run").annotate(last=Max("heard_at")).values_list("run", "last"))
+def told_after_the_end(now: dt.datetime) -> dict[UUID, int]:
+    """Runs that have ended and were heard lately, with how many records of them are stored."""
+    rows = Run.objects.filter(ended_at__isnull=False, model_bytes__isnull=False, heard_at__gte=now - _AFTERWARDS)
+    return dict(rows.annotate(told=Sum("streams__stored_count")).values_list("pk", "told"))

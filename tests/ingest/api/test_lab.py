@@ -80,6 +80,7 @@ def test_run_six_is_stored_exactly_and_its_two_slow_encoders_are_found(web: str,
     (finding,) = Finding.objects.filter(run=run, kind="straggler")
     assert (finding.phase, finding.workers, finding.rounds) == ("encode", ["host-06", "host-07"], [4])
     assert "machine-06" in finding.hypothesis
+    assert "Their quota is 8 CPUs, but their software sees 64." in finding.hypothesis
 
 
 def test_the_dry_runs_memory_is_stored_to_the_end_and_after_it(web: str, cast: Cast) -> None:
