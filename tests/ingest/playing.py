@@ -28,12 +28,13 @@ class Playing:
                 batches.append(self.story.recorders[name].heartbeat(self.story.at(at_s)))
         store(self.story.team, batches)
 
-    def end(self) -> None:
-        """Store all that is left of the round, and its end."""
+    def end(self, *, but: tuple[str, ...] = ()) -> None:
+        """Store all that is left of the round, and its end, but for the end that some do not tell."""
         end_s = self.story.scenario.rounds[self.index][1]
         for name in self.story.recorders:
             self._record(name, end_s)
-            self.story.recorders[name].end_round(self.index, self.story.at(end_s))
+            if name not in but:
+                self.story.recorders[name].end_round(self.index, self.story.at(end_s))
         store(self.story.team, [one.heartbeat(self.story.at(end_s)) for one in self.story.recorders.values()])
 
     def _record(self, name: str, at_s: float) -> None:

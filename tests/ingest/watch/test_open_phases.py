@@ -254,8 +254,12 @@ def test_who_has_not_begun_what_its_peers_ended_is_missing_unless_it_ended_the_r
 
     (finding,) = found(play, "missing")
     assert (finding.phase, finding.workers, finding.rounds) == ("encode", ["rank-3"], [4])
-    play.end()
-    rounds.close_ended(play.story.run.pk)
+    # It goes on to the next round without a word, while somebody still uploads what belongs to this one.
+    end_ns = play.story.at(whole.rounds[-1][1])
+    play.story.recorders["rank-3"].begin_round(5, end_ns)
+    play.story.recorders["rank-0"].open("upload", end_ns, round=4)
+    play.end(but=("rank-3",))
+    assert [one.index for one in rounds.close_ended(play.story.run.pk)] == [4]
     look()
     assert found(play, "missing")[0].state == "resolved"
 
