@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 from uuid import UUID
@@ -10,22 +9,13 @@ from uuid import UUID
 from celery import shared_task
 from django.db import InterfaceError, OperationalError, transaction
 
-from ingest.detection import causes, imbalance, round_analysis, straggler, summary, training_health, work_on_path
+from ingest.detection import imbalance, round_analysis, straggler, summary, training_health, work_on_path
 from ingest.detection.facts import History
-from ingest.detection.verdicts import Judgement, Verdict
+from ingest.detection.verdicts import Verdict
 from ingest.detection.windows import FILLS_S
 from ingest.feed import messages
 from ingest.feed.publisher import publish, publish_findings
-from ingest.queries import (
-    analysing,
-    artifacts,
-    judging,
-    judging_causes,
-    judging_memory,
-    judging_windows,
-    logged,
-    rounds,
-)
+from ingest.queries import analysing, artifacts, judging, judging_memory, judging_windows, logged, rounds
 from ingest.store import analyses, deletion, findings, live_findings, memory_findings, summaries
 from ingest.store.findings import Changed
 from ingest.store.locks import Lock, hold
@@ -94,8 +84,6 @@ def _judge_windows(judged: judging.Closed, index: int) -> Changed:
     for one in judging_windows.due(run.pk, index):
         history = judging.history(run.pk, one.reach)
         judgement = _guarded(run.pk, straggler.KIND, partial(straggler.judge, history))
-        if judgement is not None:
-            judgement = _guarded(run.pk, "causes", partial(_with_causes, judged, history, judgement)) or judgement
         if one.once and history.windows and judgement is not None:
             window = history.windows[-1].rounds
             summaries.save_sights(one.reach.versions(window), judgement.sights)
@@ -113,9 +101,9 @@ def _judge_lasting(judged: judging.Closed, history: History) -> Changed:
     """What other rules than that of stragglers say as of the newest window."""
     run = judged.run
     rules: dict[str, Callable[[], Sequence[Verdict]]] = {
-        work_on_path.KIND: partial(_work_on_path, run.pk, history),
+        work_on_path.KIND: partial(_work_on_path, judged, history),
         imbalance.KIND: partial(imbalance.judge, history),
-        training_health.KIND: partial(_training_health, run.pk),
+        training_health.KIND: partial(_training_health, judged),
     }
     changed: Changed = []
     for kind, rule in rules.items():
@@ -145,28 +133,22 @@ def _guarded(run_id: UUID, kind: str, rule: Callable[[], _Judged]) -> _Judged | 
         return None
 
 
-def _with_causes(judged: judging.Closed, history: History, judgement: Judgement) -> Judgement:
-    """The same, with what may explain it where somebody is slow."""
-
-    def explained(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-        return tuple(causes.explained(one, *judging_causes.known(judged.run, history, one)) for one in verdicts)
-
-    return replace(judgement, once=explained(judgement.once), lasting=explained(judgement.lasting))
-
-
-def _work_on_path(run_id: UUID, history: History) -> Sequence[Verdict]:
+def _work_on_path(judged: judging.Closed, history: History) -> Sequence[Verdict]:
     if not history.windows:
         return ()
     first, last = _known_from(history), history.windows[-1].rounds[-1]
-    return work_on_path.judge(history, artifacts.loaded_later(run_id, first, last))
+    return work_on_path.judge(history, artifacts.loaded_later(judged.run, first, last))
 
 
-def _training_health(run_id: UUID) -> Sequence[Verdict]:
+def _training_health(judged: judging.Closed) -> Sequence[Verdict]:
     metrics = training_health.DEFAULT.losses | training_health.DEFAULT.norms
-    series = logged.newest(run_id, metrics)
+    series = logged.newest(judged.run, metrics)
     if not series:
         return ()
-    verdict, _ = training_health.judge(series, disturbed=logged.disturbances(run_id, training_health.KIND))
+    verdict, _ = training_health.judge(
+        series, disturbed=logged.disturbances(judged.run.pk, training_health.KIND),
+        sampled=logged.reads_infrastructure(judged.run, metrics),
+    )  # fmt: skip
     return () if verdict is None else (verdict,)
 
 

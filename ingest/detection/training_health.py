@@ -2,7 +2,7 @@
 
 Eligible are workers whose training logs them. Missing data means: fewer values than a usual one needs judge only what
 is not finite; a run that logs neither says nothing, aloud. It is told apart from slow machines: `disturbed` names what
-else is open in the run, and then the infrastructure is not said to look normal.
+else is open in the run, and then the infrastructure is not said to look normal; nor is it where nothing is read of it.
 """
 
 from collections.abc import Sequence
@@ -51,14 +51,17 @@ class _Bad:
 
 
 def judge(
-    series: Sequence[Series], *, disturbed: Sequence[str] = (), policy: Policy = DEFAULT
+    series: Sequence[Series], *, disturbed: Sequence[str] = (), sampled: bool = True, policy: Policy = DEFAULT
 ) -> tuple[Verdict | None, str]:
-    """The incident as of the newest values, or None; and why nothing could be said, or an empty text."""
+    """The incident as of the newest values, or None; and why nothing could be said, or an empty text.
+
+    `disturbed` is what else is open in the run, `sampled` whether anything of its machines is read.
+    """
     eligible = [one for one in series if one.metric in policy.losses | policy.norms and len(one.value)]
     if not eligible:
         return None, "neither a loss nor a gradient norm is logged"
     bad = [found for one in eligible if (found := _bad(one, policy)) is not None]
-    return (_verdict(bad, disturbed), "") if bad else (None, "")
+    return (_verdict(bad, disturbed, sampled=sampled), "") if bad else (None, "")
 
 
 def _bad(one: Series, policy: Policy) -> _Bad | None:
@@ -92,12 +95,13 @@ def _usual(values: Floats, at: int, policy: Policy) -> float:
     return float(np.median(before)) if len(before) >= policy.least else float("nan")
 
 
-def _verdict(bad: Sequence[_Bad], disturbed: Sequence[str]) -> Verdict:
+def _verdict(bad: Sequence[_Bad], disturbed: Sequence[str], *, sampled: bool) -> Verdict:
     first = min(bad, key=lambda one: int(one.series.time_ns[one.at]))
     who = list(dict.fromkeys(one.series.worker for one in bad))
     others = f" (and on {len(who) - 1} others)" if len(who) > 1 else ""
     broken = any(not np.isfinite(one.series.value[-1]) for one in bad)
-    hypothesis = f"Open beside it: {', '.join(disturbed)}." if disturbed else "The infrastructure looks normal."
+    normal = "The infrastructure looks normal." if sampled else ""
+    hypothesis = f"Open beside it: {', '.join(disturbed)}." if disturbed else normal
     return Verdict(
         kind=KIND,
         fingerprint=fingerprint(KIND, since=None, phase=""),

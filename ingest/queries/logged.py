@@ -8,8 +8,9 @@ import numpy as np
 from django.db import connection
 
 from ingest.detection.training_health import Series
-from ingest.models import Finding
+from ingest.models import Finding, Run
 from ingest.models.findings import FindingState, Severity
+from ingest.queries.live import STREAMS_OF_RUN, streams_of
 
 _MOST_SERIES = 64  # a loss is the same on all ranks, or nearly: some tell for all
 _VALUES = 80
@@ -21,21 +22,33 @@ WITH chosen AS (
     ORDER BY w.index, c.metric LIMIT %s)
 SELECT chosen.id, chosen.name, chosen.metric, read.time_ns, read.value
 FROM chosen CROSS JOIN LATERAL (
-    SELECT time_ns, value, number FROM ingest_sample WHERE series_id = chosen.id ORDER BY time_ns DESC LIMIT %s) AS read
+    SELECT time_ns, value, number FROM ingest_sample
+    WHERE series_id = chosen.id AND arrived BETWEEN %s AND %s ORDER BY time_ns DESC LIMIT %s) AS read
 ORDER BY chosen.id, read.time_ns, read.number
 """
+_SAMPLED = f"""
+SELECT EXISTS (SELECT 1 FROM ({STREAMS_OF_RUN}) AS s JOIN ingest_series c ON c.stream_id = s.id
+WHERE c.source <> 'training' AND c.metric <> ALL(%s))
+"""  # noqa: S608 - ours
 
 
-def newest(run_id: UUID, metrics: Collection[str]) -> list[Series]:
+def newest(run: Run, metrics: Collection[str]) -> list[Series]:
     """The newest values of the metrics in each worker's present attempt, oldest first."""
     with connection.cursor() as cursor:
-        cursor.execute(_NEWEST, [run_id, sorted(metrics), _MOST_SERIES, _VALUES])
+        cursor.execute(_NEWEST, [run.pk, sorted(metrics), _MOST_SERIES, run.first_day, run.last_day, _VALUES])
         found = []
         for (_, worker, metric), rows in groupby(cursor.fetchall(), lambda row: row[:3]):
             _, _, _, times, values = zip(*rows, strict=True)
             time_ns, value = np.array(times, np.int64), np.array(values, np.float64)
             found.append(Series(worker=worker, metric=metric, time_ns=time_ns, value=value))
     return found
+
+
+def reads_infrastructure(run: Run, but: Collection[str]) -> bool:
+    """Whether anything is sampled of the run's processes, devices or machines; metrics `but` are the training's own."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SAMPLED, [*streams_of(run), sorted(but)])
+        return bool(cursor.fetchone()[0])
 
 
 def disturbances(run_id: UUID, but: str) -> list[str]:

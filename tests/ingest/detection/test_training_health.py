@@ -43,6 +43,13 @@ def test_what_else_is_open_is_named_instead_of_calling_the_rest_normal() -> None
     assert verdict.hypothesis == "Open beside it: straggler in encode."
 
 
+def test_an_infrastructure_of_which_nothing_is_read_is_not_called_normal() -> None:
+    verdict, _ = judge([series(math.nan, metric="loss")], sampled=False)
+
+    assert verdict is not None
+    assert verdict.hypothesis == ""
+
+
 def test_workers_are_told_of_together() -> None:
     found = [series(*CALM, math.nan, worker=f"rank-{rank}", metric="loss") for rank in range(3)]
 

@@ -1,5 +1,6 @@
 """A closed round becomes figures and findings, the same however often and in whatever order it is judged."""
 
+import datetime as dt
 from dataclasses import replace
 
 import pytest
@@ -11,9 +12,9 @@ from ingest.detection import imbalance, straggler, summary
 from ingest.feed import frames
 from ingest.feed.frames import FrameType
 from ingest.feed.publisher import feed_key
-from ingest.models import Finding, Round
+from ingest.models import Finding, Round, Run
 from ingest.models.findings import FindingState
-from ingest.queries import logged
+from ingest.queries import artifacts, logged
 from ingest.queries.unjudged import unjudged
 from ingest.store import findings, rounds
 from ingest.tasks import judge_round
@@ -123,7 +124,7 @@ def test_a_heavier_pipeline_stage_is_told_as_one_fact(cast: Cast) -> None:
 
 
 def test_an_exploding_gradient_is_found_and_over_when_it_is(cast: Cast) -> None:
-    story = Story(cast.team, scenarios.healthy(2, 4))
+    story = Story(cast.team, scenarios.healthy(2, 5))
     recorder = story.recorders["rank-0"]
 
     def log(*values: float) -> None:
@@ -141,11 +142,17 @@ def test_an_exploding_gradient_is_found_and_over_when_it_is(cast: Cast) -> None:
     found = Finding.objects.get(run=story.run, kind="training_unhealthy")
     assert (found.state, found.severity, found.workers) == ("open", "warning", ["rank-0"])
     assert found.observed == "grad_norm is 20, 20 times its usual 1 on rank-0."
+    assert found.hypothesis == ""  # nothing is read of it
+    story.tell(3)
+    recorder.sample("host_cpu_utilization", 0.5, recorder.last_ns + 1)
+    log(30.0)
+    judge(story, 3)
+    found.refresh_from_db()
     assert found.hypothesis == "The infrastructure looks normal."
 
-    story.tell(3)
+    story.tell(4)
     log(1.1)
-    judge(story, 3)
+    judge(story, 4)
     found.refresh_from_db()
     assert found.state == "resolved"
 
@@ -176,6 +183,21 @@ def test_what_was_saved_and_never_loaded_says_so_until_it_is_loaded(cast: Cast) 
     before.refresh_from_db()
     assert before.evidence["loaded_later"] is True
     assert before.hypothesis == ""
+
+
+@pytest.mark.parametrize("days", [0, 1], ids=["in the run's days", "before them"])
+def test_only_partitions_of_the_runs_own_days_are_read(cast: Cast, days: int) -> None:
+    story = Story(cast.team, scenarios.two_slow_encoders())
+    recorder = story.recorders["rank-0"]
+    recorder.sample("loss", 1.0, recorder.last_ns + 1)
+    recorder.phase("save", story.at(1), story.at(2), round=0, artifact="model")
+    recorder.phase("load", story.at(3), story.at(4), round=0, artifact="model")
+    store(cast.team, [recorder.batch()])
+    Run.objects.filter(pk=story.run.pk).update(first_day=F("last_day") + dt.timedelta(days=days))
+    run = story.run
+
+    assert bool(logged.newest(run, ["loss"])) is not bool(days)
+    assert artifacts.loaded_later(run, 0, 0) == ({} if days else {"save": True})
 
 
 def test_a_rule_that_fails_takes_no_verdict_of_another_with_it(
