@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 from uuid import UUID
@@ -9,13 +10,22 @@ from uuid import UUID
 from celery import shared_task
 from django.db import InterfaceError, OperationalError, transaction
 
-from ingest.detection import imbalance, round_analysis, straggler, summary, training_health, work_on_path
+from ingest.detection import causes, imbalance, round_analysis, straggler, summary, training_health, work_on_path
 from ingest.detection.facts import History
-from ingest.detection.verdicts import Verdict
+from ingest.detection.verdicts import Judgement, Verdict
 from ingest.detection.windows import FILLS_S
 from ingest.feed import messages
 from ingest.feed.publisher import publish, publish_findings
-from ingest.queries import analysing, artifacts, judging, judging_memory, judging_windows, logged, rounds
+from ingest.queries import (
+    analysing,
+    artifacts,
+    judging,
+    judging_causes,
+    judging_memory,
+    judging_windows,
+    logged,
+    rounds,
+)
 from ingest.store import analyses, deletion, findings, live_findings, memory_findings, summaries
 from ingest.store.findings import Changed
 from ingest.store.locks import Lock, hold
@@ -84,6 +94,8 @@ def _judge_windows(judged: judging.Closed, index: int) -> Changed:
     for one in judging_windows.due(run.pk, index):
         history = judging.history(run.pk, one.reach)
         judgement = _guarded(run.pk, straggler.KIND, partial(straggler.judge, history))
+        if judgement is not None:
+            judgement = _guarded(run.pk, "causes", partial(_with_causes, judged, history, judgement)) or judgement
         if one.once and history.windows and judgement is not None:
             window = history.windows[-1].rounds
             summaries.save_sights(one.reach.versions(window), judgement.sights)
@@ -131,6 +143,15 @@ def _guarded(run_id: UUID, kind: str, rule: Callable[[], _Judged]) -> _Judged | 
     except Exception:  # noqa: BLE001 - whatever it is, it is a fault of one rule
         _log.exception("The rule for %s failed on run %s.", kind, run_id)
         return None
+
+
+def _with_causes(judged: judging.Closed, history: History, judgement: Judgement) -> Judgement:
+    """The same, with what may explain it where somebody is slow."""
+
+    def explained(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+        return tuple(causes.explained(one, *judging_causes.known(judged.run, history, one)) for one in verdicts)
+
+    return replace(judgement, once=explained(judgement.once), lasting=explained(judgement.lasting))
 
 
 def _work_on_path(judged: judging.Closed, history: History) -> Sequence[Verdict]:
