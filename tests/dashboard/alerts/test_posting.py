@@ -145,19 +145,13 @@ def test_who_never_ends_is_left_in_time(says: bytes, for_ever: bool, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("says", "for_ever"),
-    [
-        (b"HTTP/1.1 200 OK\r\n\r\n", False),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx", False),
-        (b"HTTP/1.1 200 OK\r\n", True),
-    ],
-    ids=["a body without an end", "less of a body than was promised", "heads without end"],
+    "says",
+    [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"],
+    ids=["a body without an end", "less of a body than was promised"],
 )
-def test_who_said_yes_is_not_waited_for_any_longer(
-    says: bytes, for_ever: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dashboard.alerts.channels.posting.WITHIN_S", 0.5)
-    with talking(says, for_ever=for_ever) as port:
+def test_who_said_yes_is_not_waited_for_any_longer(says: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.alerts.channels.posting.WITHIN_S", 2.0)
+    with talking(says, for_ever=False) as port:
         assert post(f"http://127.0.0.1:{port}/", b"{}", {}, networks=LOOPBACK) == "200 OK"
 
 
