@@ -64,6 +64,7 @@ class Cause:
 
 _Told = Callable[[Facts], str]
 _Holds = Callable[[Facts], bool | None]
+_Grave = Callable[[Facts], float]
 
 
 def causes(
@@ -73,8 +74,8 @@ def causes(
     found = [*_machine(slow, peers), *_device(slow, peers)]
     found += [
         Cause(name=name, text=tells(facts))
-        for name, holds, tells in _rules(policy)
-        if (facts := _worst(slow, peers, holds, policy)) is not None
+        for name, holds, tells, grave in _rules(policy)
+        if (facts := _worst(slow, peers, holds, grave, policy)) is not None
     ]
     if found:
         return tuple(found), ""
@@ -94,34 +95,47 @@ def explained(
     return replace(verdict, hypothesis=" ".join(filter(None, told)), evidence={**verdict.evidence, **evidence})
 
 
-def _rules(policy: Policy) -> list[tuple[str, _Holds, _Told]]:
+def _rules(policy: Policy) -> list[tuple[str, _Holds, _Told, _Grave]]:
+    """What each is called, whether it holds, what is told of it, and how grave it is (only to compare workers)."""
     return [
         ("throttled", lambda facts: _above(facts.throttled, policy.throttled),
-         lambda facts: f"Their CPU quota throttled them for {facts.throttled:.0%} of the phase."),
-        ("quota", _quota, _quota_told),
+         lambda facts: f"Their CPU quota throttled them for {facts.throttled:.0%} of the phase.",
+         lambda facts: facts.throttled or 0.0),
+        ("quota", _quota, _quota_told,
+         lambda facts: max(facts.threads or 0.0, facts.visible_cpus or 0.0) / max(facts.quota_cores or 0.0, 1e-9)),
         ("pressure", lambda facts: _above(facts.pressure, policy.pressure),
-         lambda facts: f"Tasks waited for a CPU {facts.pressure:.0%} of the time."),
+         lambda facts: f"Tasks waited for a CPU {facts.pressure:.0%} of the time.",
+         lambda facts: facts.pressure or 0.0),
         ("clock", lambda facts: _below(facts.clock, policy.clock),
-         lambda facts: f"Their device ran at {facts.clock:.0%} of its usual clock."),
+         lambda facts: f"Their device ran at {facts.clock:.0%} of its usual clock.",
+         lambda facts: -(facts.clock or 0.0)),
         ("temperature", lambda facts: _above(facts.temperature_c, policy.hot_c),
-         lambda facts: f"Their device was at {facts.temperature_c:.0f} °C."),
+         lambda facts: f"Their device was at {facts.temperature_c:.0f} °C.",
+         lambda facts: facts.temperature_c or 0.0),
         ("page faults", lambda facts: _above(facts.faults, policy.faults),
-         lambda facts: f"They had {facts.faults:.0f} major page faults a second."),
+         lambda facts: f"They had {facts.faults:.0f} major page faults a second.",
+         lambda facts: facts.faults or 0.0),
         ("link", lambda facts: _below(facts.link_share, 1.0),
-         lambda facts: f"Their link runs at {facts.link_share:.0%} of what it could."),
+         lambda facts: f"Their link runs at {facts.link_share:.0%} of what it could.",
+         lambda facts: -(facts.link_share or 0.0)),
         ("downgraded link", lambda facts: facts.downgraded,
-         lambda _: "The link of their device has fewer lanes or a lower generation than it could have."),
+         lambda _: "The link of their device has fewer lanes or a lower generation than it could have.",
+         lambda _: 0.0),
     ]  # fmt: skip
 
 
 def _worst(
-    slow: Sequence[tuple[Worker, Facts]], peers: Sequence[tuple[Worker, Facts]], holds: _Holds, policy: Policy
+    slow: Sequence[tuple[Worker, Facts]],
+    peers: Sequence[tuple[Worker, Facts]],
+    holds: _Holds,
+    grave: _Grave,
+    policy: Policy,
 ) -> Facts | None:
-    """The facts of the first slow worker if what is asked holds for all of them and for few peers."""
+    """The gravest facts of a slow worker if what is asked holds for all of them and for few peers."""
     if not slow or not all(holds(facts) for _, facts in slow):
         return None
     known = [answer for _, facts in peers if (answer := holds(facts)) is not None]
-    return None if known and sum(known) >= policy.peers * len(known) else slow[0][1]
+    return None if known and sum(known) >= policy.peers * len(known) else max((one for _, one in slow), key=grave)
 
 
 def _machine(slow: Sequence[tuple[Worker, Facts]], peers: Sequence[tuple[Worker, Facts]]) -> list[Cause]:

@@ -50,6 +50,24 @@ def test_each_fact_explains_from_its_threshold_on(slow: Facts, healthy: Facts, n
     assert asked([healthy], [healthy] * 3) == ([], NOTHING)
 
 
+@pytest.mark.parametrize(
+    ("less", "more", "told"),
+    [
+        (Facts(throttled=0.2), Facts(throttled=0.6), "60%"),
+        (Facts(pressure=0.3), Facts(pressure=0.5), "50%"),
+        (Facts(clock=0.7), Facts(clock=0.4), "40%"),
+        (Facts(temperature_c=86), Facts(temperature_c=95), "95 °C"),
+        (Facts(faults=200), Facts(faults=900), "900 major"),
+        (Facts(link_share=0.5), Facts(link_share=0.25), "25%"),
+        (Facts(quota_cores=2, threads=3), Facts(quota_cores=4, threads=64), "64 threads"),
+    ],
+)
+def test_of_several_slow_ones_the_gravest_is_told(less: Facts, more: Facts, told: str) -> None:
+    for slow in ([less, more], [more, less]):
+        ((cause,), _) = causes([(worker(f"slow-{n}"), facts) for n, facts in enumerate(slow)], [])
+        assert told in cause.text
+
+
 def test_what_half_of_the_peers_have_too_explains_nothing() -> None:
     slow, fine = Facts(throttled=0.5), Facts(throttled=0)
 
