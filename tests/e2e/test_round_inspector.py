@@ -129,7 +129,7 @@ def test_a_segment_pressed_in_the_bar_selects_its_phase_and_other_rounds_follow(
         interval.locator("summary").focus()
         page.keyboard.press("Enter")
         expect(interval.locator("tr").last).to_contain_text("apply")
-        expect(interval).to_contain_text("none of it not instrumented")
+        expect(interval).to_contain_text("all of it instrumented")
 
 
 def test_a_round_judged_anew_is_told_anew(browser: Browser, web: str, people: Cast, run: Run) -> None:
