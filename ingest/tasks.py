@@ -4,14 +4,25 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from math import nan
 from typing import TypeVar
 from uuid import UUID
 
 from celery import shared_task
 from django.db import InterfaceError, OperationalError, transaction
 
-from ingest.detection import causes, imbalance, round_analysis, straggler, summary, training_health, work_on_path
+from ingest.detection import (
+    causes,
+    imbalance,
+    round_analysis,
+    straggler,
+    summary,
+    training_health,
+    utilisation_trap,
+    work_on_path,
+)
 from ingest.detection.facts import History
+from ingest.detection.lost_time import lost
 from ingest.detection.verdicts import Judgement, Verdict
 from ingest.detection.windows import FILLS_S
 from ingest.feed import messages
@@ -22,6 +33,7 @@ from ingest.queries import (
     judging,
     judging_causes,
     judging_memory,
+    judging_utilisation,
     judging_windows,
     logged,
     rounds,
@@ -33,6 +45,7 @@ from ingest.store.summaries import Try
 
 _log = logging.getLogger(__name__)
 _Judged = TypeVar("_Judged")
+_UTILISED_OF = 6  # windows whose devices are looked at: of what went on before, its finding tells
 
 
 @shared_task(name="ingest.judge_round")
@@ -122,12 +135,24 @@ def _judge_lasting(judged: judging.Closed, history: History) -> Changed:
         verdicts = _guarded(run.pk, kind, rule)
         if verdicts is not None:
             changed += findings.put_lasting(run, kind, _known_from(history), verdicts)
-    return changed + (_guarded(run.pk, "memory", partial(_memory, judged, history)) or [])
+    changed += _guarded(run.pk, "memory", partial(_memory, judged, history)) or []
+    return changed + (_guarded(run.pk, utilisation_trap.KIND, partial(_utilisation, judged, history)) or [])
 
 
 def _memory(judged: judging.Closed, history: History) -> Changed:
     held = judging_memory.of_windows(judged.run, history)
     return memory_findings.keep(judged.run, memory_findings.WHILE_IT_RUNS, _known_from(history), held)
+
+
+def _utilisation(judged: judging.Closed, history: History) -> Changed:
+    newest = history.windows[-_UTILISED_OF:]
+    busy = judging_utilisation.utilisation(judged.run, history, _UTILISED_OF)
+    verdict = None
+    if busy is not None:
+        readings = utilisation_trap.Readings(utilisation=busy, lost=lost(history, _UTILISED_OF), mfu=busy * nan)
+        verdict, _ = utilisation_trap.judge(newest, history.workers, readings)
+    since = newest[0].rounds[0] if newest else 0
+    return findings.put_lasting(judged.run, utilisation_trap.KIND, since, [] if verdict is None else [verdict])
 
 
 def _guarded(run_id: UUID, kind: str, rule: Callable[[], _Judged]) -> _Judged | None:
