@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { lines, ofBar } from "../../dashboard/live/static/live/js/detail.js";
+import { figures } from "../../dashboard/live/static/live/js/figures.js";
 import { FLAG, KINDS } from "../../dashboard/live/static/live/js/frames.js";
 import { busyTimes, kindSeconds } from "../../dashboard/live/static/live/js/kinds.js";
 import { Raster } from "../../dashboard/live/static/live/js/raster.js";
@@ -150,4 +151,16 @@ test("where a step's time went, waiting in a collective is waiting, and the slow
   assert.deepEqual([of("input"), of("transfer"), of("wait")], [51, 20, 50]);
   const busy = busyTimes(store, round);
   assert.ok(busy.get(1) > busy.get(0));
+});
+
+test("where waiting in collectives took longest, the key figure names who was waited for", () => {
+  const figure = (slow) => {
+    const store = known(2);
+    tell(store, [0, 1].flatMap((lane) => [part(lane, 0, lane ? slow : 100, { phase: DATA }), part(lane, lane ? slow : 100, lane ? 1010 - slow : 910)]));
+    store.apply(message(steps([{ begin: 0, end: 1010 * MS, index: 0, flags: 1, trainers: 2, kinds: KINDS.map(() => NaN) }])));
+    const found = figures(store, 2e9, 0.5).find(({ label }) => label === "Waited longest for");
+    return [found.value.replace(/[\u2066-\u2069]/g, ""), found.detail.replaceAll("\u00a0", " ")];
+  };
+  assert.deepEqual(figure(900), ["rank-1", "800 ms in step 0"]);
+  assert.equal(figure(110)[0], "transfer");
 });

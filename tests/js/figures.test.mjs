@@ -73,6 +73,8 @@ test("key figures carry value, denominator and number of rounds", () => {
   assert.equal(waiting.value, "40\u00a0%");
   assert.equal(longest.value, "not recorded");
   assert.deepEqual([memory.label, memory.detail], ["Coordinator memory, peak", "≥ 4.0 model copies"]);
+  made.run.model_bytes = 8;
+  assert.equal(figures(made, 21e9, 0.3)[4].detail, "", "a model so small that its copies tell nothing");
   assert.deepEqual([data.value, data.detail, data.more], ["3 of 3", "reporting", "0 dropped · 1\u00a0s old · ±\u00a02.0\u00a0ms"]);
 });
 

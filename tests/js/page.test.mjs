@@ -6,14 +6,15 @@ import { relativeLabel } from "../../dashboard/live/static/live/js/axis.js";
 import { Clock } from "../../dashboard/live/static/live/js/clock.js";
 import { advanced } from "../../dashboard/live/static/live/js/connection.js";
 import { moreLines } from "../../dashboard/live/static/live/js/detail.js";
+import { grouped, roundsText, tagOf } from "../../dashboard/live/static/live/js/findingcard.js";
 import { partsOf } from "../../dashboard/live/static/live/js/inspector.js";
 import { arrange } from "../../dashboard/live/static/live/js/lanes.js";
 import { Page } from "../../dashboard/live/static/live/js/page.js";
-import { labelled, slots } from "../../dashboard/live/static/live/js/roundstrip.js";
+import { inSight, labelled, slots } from "../../dashboard/live/static/live/js/roundstrip.js";
 import { Store } from "../../dashboard/live/static/live/js/store.js";
 import { tableRows } from "../../dashboard/live/static/live/js/table.js";
 import { inkOn, luminance, pixel } from "../../dashboard/live/static/live/js/theme.js";
-import { message, spans, steps } from "./frames_of.mjs";
+import { findings, message, spans, steps } from "./frames_of.mjs";
 
 test("the cursor goes forward within an epoch and follows a new one; frames without one do not move it", () => {
   const from = { epoch: 5n, last: 100n };
@@ -93,6 +94,28 @@ test("the table lists what touches the view, newest first, and says how much it 
   const { all, rows } = tableRows(store, layout, { from: 4_600_000, to: 12_000_000 }, 5);
   assert.equal(all, 7);
   assert.deepEqual(rows.map((row) => row.id), [11, 10, 9, 8, 7]);
+});
+
+test("the number of the last round is not cut off by the edge", () => {
+  assert.deepEqual([inSight(998, 20, 1000), inSight(3, 20, 1000), inSight(500, 20, 1000)], [990, 10, 500]);
+});
+
+test("rounds that follow each other are told as a range, and of very many the last", () => {
+  assert.equal(roundsText(Array.from({ length: 100 }, (_, i) => 200 + i), "step"), "steps 200 to 299");
+  assert.deepEqual([roundsText([4], "round"), roundsText([8, 3, 7, 9], "round"), roundsText([5, 6], "round"), roundsText([], "round")], ["round 4", "rounds 3, 7 to 9", "rounds 5, 6", ""]);
+  assert.equal(roundsText(Array.from({ length: 50 }, (_, i) => i * 2), "step"), "steps …, 88, 90, 92, 94, 96, 98");
+});
+
+test("what is only worth knowing is not among what is open, and an ended run keeps what is of no round", () => {
+  const found = (id, severity, state, ...of) => ({ id, kind: "memory", severity, state, rounds: of });
+  const all = [found(1, "warning", "open", 3), found(2, "warning", "open", 1), found(3, "info", "open"), found(4, "info", "resolved"), found(5, "warning", "resolved", 1)];
+  const store = new Store();
+  store.apply(message(findings(all)));
+  const ids = (groups) => Object.fromEntries(Object.entries(groups).map(([name, listed]) => [name, listed.map(({ id }) => id)]));
+  const at = (ended) => ids(grouped({ marks: store.marks, ended }, { index: 3 }));
+  assert.deepEqual(at(false), { here: [1], others: [2], known: [3], whole: [] });
+  assert.deepEqual(at(true).whole, [4]);
+  assert.deepEqual([tagOf(all[0], "step"), tagOf(all[2], "step"), tagOf(all[4], "step")], ["open · step 3", "", "resolved · step 1"]);
 });
 
 test("a page that was opened at a time of the past counts the rounds that have begun since, and none before", () => {

@@ -31,7 +31,7 @@ test("a collective is two columns, what a rank waited and what it transferred, a
 test("who waited least is told with what it cost and by what, or why no cause is named", () => {
   assert.equal(said({}), "Waited least: rank-1; rank-0 waited 98 ms longer, 47 % of the step. Its data took 99 ms more than the others’.");
   assert.equal(said({ cause: "", abstained: "no phase before it is longer there" }), "Waited least: rank-1; rank-0 waited 98 ms longer, 47 % of the step. No cause is named: no phase before it is longer there.");
-  assert.equal(said({ blamed: false, waited_s: 0.002, abstained: "the ranks wait about alike" }), "Waited least: rank-1, by 2.0 ms: the ranks wait about alike.");
+  assert.equal(said({ blamed: false, waited_s: 0.002, abstained: "the ranks wait about alike" }), "Waited least: rank-1, by 2.0 ms; the ranks wait about alike.");
 });
 
 test("where a part of a collective is missing that is said, and of a run without any nothing", () => {

@@ -10,7 +10,13 @@ const rows = (...all) => Object.fromEntries(readingRows({ seconds: 18, held: fal
 test("a starved encoder is told by its throttling and its quota against what software sees", () => {
   const found = rows(over("cgroup_cpu_throttled_ratio", 0.71), over("cgroup_cpu_throttled_seconds_total", 40, { rise: 61.5 }), over("cgroup_cpu_quota_cpus", 6), over("visible_cpus", 32), over("process_threads", 41), over("cgroup_cpu_usage_cpus", 5.9));
   assert.deepEqual(found["CPU throttled"], ["in 71 % of the periods · 61.5 s held back, summed over CPUs", "warn"]);
-  assert.deepEqual(found["CPU quota"], ["6 CPUs · software sees 32 · 41 threads · used 5.9 CPUs", "warn"]);
+  assert.deepEqual(found["CPU quota"], ["6 CPUs · software sees 32 · 41 threads · its group used 5.9 CPUs", "warn"]);
+});
+
+test("what a process used itself is told before what its group did, in which others may be", () => {
+  const group = over("cgroup_cpu_usage_cpus", 1.96);
+  assert.deepEqual(rows(group)["CPUs, no quota"], ["its group used 1.96 CPUs", ""]);
+  assert.deepEqual(rows(group, over("process_cpu_usage_cpus", 0))["CPUs, no quota"], ["used 0 CPUs", ""]);
 });
 
 test("what was not throttled is said to be so, and raises no alarm", () => {

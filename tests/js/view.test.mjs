@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { View, extentText, parseExtent } from "../../dashboard/live/static/live/js/view.js";
+import { extentsOf } from "../../dashboard/live/static/live/js/toolbar.js";
 import { ticks } from "../../dashboard/live/static/live/js/axis.js";
 
 const S = 1e9;
@@ -32,6 +33,20 @@ test("without closed rounds it follows two minutes, less while there is less", (
 
 test("rounds that are optimizer steps do not make it race", () => {
   assert.equal(following({ rounds: rounds(0.2 * S, 2500) }).span, 120 * S);
+});
+
+test("of rounds that are too short to follow one by one, stretches of time are offered and no numbers of rounds", () => {
+  assert.equal(following().brief, false);
+  const { brief, extent } = following({ rounds: rounds(0.2 * S, 2500) });
+  assert.equal(brief, true);
+  assert.deepEqual(extentsOf(extent, brief).map(([, label]) => label), ["Newest", "30 s", "2 min", "10 min", "1 h", "Whole run"]);
+  assert.equal(extentsOf(extent, false)[0][1], "Last 3 rounds");
+});
+
+test("a window that is not offered has an entry of its own", () => {
+  assert.deepEqual(extentsOf({ span: 7.5 * S }, true).at(-1), ["7.5s", "7.5 s"]);
+  assert.deepEqual(extentsOf({ rounds: 7 }, false).at(-1), ["7r", "Last 7 rounds"]);
+  assert.deepEqual(extentsOf({ rounds: 7 }, true).at(-1), ["7r", "Newest"]);
 });
 
 test("while following it moves in whole pixels only", () => {

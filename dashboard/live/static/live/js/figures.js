@@ -8,6 +8,8 @@ import { STALE_NS } from "./store.js";
 import { capital, wordsOf } from "./words.js";
 
 const BEFORE = 10;
+// Beyond that many a model is too small for its copies to tell anything.
+const MOST_COPIES = 50;
 // The share of a round that phases may leave unexplained without a word.
 const UNEXPLAINED = 0.05;
 const ENDED = new Set(["finished", "failed", "killed"]);
@@ -63,7 +65,7 @@ function waitingFigure(store, much) {
 
 function longestFigure(store) {
   const { round, worker, trainer } = wordsOf(store);
-  const definition = `The kind other than computing and waiting on which the ${trainer}s of the last closed ${round} spent most, as their mean; “not recorded” where more of their time than that lies in no phase; and the slow phase that was found in that ${round}, with its ${worker}s.`;
+  const definition = `The kind other than computing and waiting on which the ${trainer}s of the last closed ${round} spent most, as their mean; “not recorded” where more of their time than that lies in no phase; and the slow phase that was found in that ${round}, with its ${worker}s. Where waiting in collectives took longer than any of these, the ${worker} that waited least in them, and how much longer another did.`;
   const label = "Waited longest for";
   const last = store.rounds.newestClosed;
   if (!last) return { label, value: "–", detail: "", definition };
@@ -73,6 +75,10 @@ function longestFigure(store) {
   const { seconds, trainers } = kindSeconds(store, last);
   const skipped = new Set(["compute", "wait"]);
   const longest = seconds.map((value, i) => ({ kind: KINDS[i], value })).filter(({ kind }) => !skipped.has(kind)).sort((a, b) => b.value - a.value)[0];
+  const [met] = store.collectives.ofRound(store.lanes, last.index);
+  if (met && met.waited > longest.value * 1e9) {
+    return { label, value: isolated(met.least.info.name), detail: `${duration(met.waited)} in ${round} ${last.index}`, more, tone, definition };
+  }
   const wall = (last.end - last.begin) / 1e9;
   const rest = wall - seconds.reduce((sum, value) => sum + value, 0);
   if (trainers && rest > Math.max(longest.value, wall * UNEXPLAINED)) {
@@ -90,8 +96,8 @@ function memoryFigure(store) {
   const copies = store.run.model_bytes ? peak / store.run.model_bytes : NaN;
   return {
     label: `${capital(owners === "coordinator" ? owners : wordsOf(store).trainer)} memory, peak`, value: bytes(peak),
-    detail: Number.isFinite(copies) ? `≥ ${copies.toFixed(1)} model copies` : "",
-    definition: `The highest reading of anonymous and shared memory of the process in what this page has loaded, taken every 2 s and at ${wordsOf(store).round} boundaries; a peak between two readings may be higher. A model copy is the model's size as the run gave it.`,
+    detail: copies <= MOST_COPIES ? `≥ ${copies.toFixed(1)} model copies` : "",
+    definition: `The highest reading of anonymous and shared memory of the process in what this page has loaded, taken each second or two and at ${wordsOf(store).round} boundaries; a peak between two readings may be higher. A model copy is the model's size as the run gave it.`,
   };
 }
 

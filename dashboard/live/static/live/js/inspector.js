@@ -3,6 +3,7 @@
 import { AGAIN_MS, attributes, endedAgo, lines, moreLines, title } from "./detail.js";
 import { el, fill, say, swatch } from "./dom.js";
 import { failureOf } from "./failure.js";
+import { findingCard, grouped } from "./findingcard.js";
 import { duration, isolated, plural, share } from "./format.js";
 import { KINDS } from "./frames.js";
 import { kindSeconds } from "./kinds.js";
@@ -53,28 +54,11 @@ function roundSection({ store, round, last, words, now }, { step, ranks, theme, 
 function lastIn(last, wall, words, show) {
   const open = el("button", { type: "button", class: "button", title: "E", click: show }, `By ${words.worker}`);
   if (!last) return el("p", {}, open);
-  const most = last.waited > 0 ? `: ${isolated(last.most.info.name)} waited ${duration(last.waited)} longer, ${share(last.waited / 1e9 / wall)} of the ${words.round}` : "";
+  const most = last.waited > 0 ? `; ${isolated(last.most.info.name)} waited ${duration(last.waited)} longer, ${share(last.waited / 1e9 / wall)} of the ${words.round}` : "";
   return el("p", { class: "last-in" }, "Waited least: ", el("b", {}, isolated(last.least.info.name)), most, " ", open);
 }
 
-const MOST_MARKED = 8;
-const KIND_TITLES = { straggler: "Slow", slow_phase: "Slow, still running", work_on_path: "Waited for" };
-
-/** The bars that a finding marks, by the names of their workers. */
-function marked({ spans = [] }, store, show) {
-  const shown = spans.slice(0, MOST_MARKED).map(([attempt, id, lane]) => [isolated(store.lanes.get(lane)?.info.name ?? ""), { attempt, id, lane }]).filter(([name]) => name);
-  return shown.length > 0 && el("p", { class: "marked" }, shown.map(([name, selection]) => el("button", { type: "button", class: "part-name", "aria-label": `To the bar of ${name}`, click: () => show(selection) }, name)));
-}
-
-function findingCard(finding, words, bars) {
-  const heading = KIND_TITLES[finding.kind] ? `${KIND_TITLES[finding.kind]} ${isolated(finding.phase)}` : finding.kind.replaceAll("_", " ");
-  const rounds = finding.rounds?.length ? `${words.round} ${finding.rounds.join(", ")}` : "";
-  return el("section", { class: "card finding", "data-severity": finding.severity },
-    el("header", {}, el("h3", {}, heading), el("span", { class: `tag ${finding.state}` }, [finding.state, rounds].filter(Boolean).join(" · "))),
-    el("p", {}, el("span", { class: "tag observed" }, "observed"), " ", finding.observed),
-    finding.hypothesis && el("p", {}, el("span", { class: "tag hypothesis" }, "hypothesis"), " ", finding.hypothesis),
-    bars);
-}
+const MOST_CARDS = 20;
 
 /** The card on why the run failed. */
 function failureCard({ state, reason, worker, others }, words) {
@@ -135,10 +119,9 @@ export class Inspector {
     const words = wordsOf(store);
     const analysis = round && this.analysis.draw({ store, round, words, theme: this.theme });
     const [last] = round ? store.collectives.ofRound(store.lanes, round.index) : [];
-    const findings = round ? store.marks.ofRound(round.index) : [];
-    const others = store.marks.open.filter((finding) => !findings.includes(finding));
+    const findings = grouped(store, round);
     const beat = (round && !round.closed) || facts?.open ? Math.floor(now / 5e8) : 0;
-    const stamp = JSON.stringify([this.theme.bg, facts && [facts.attempt, facts.id, facts.end], area?.key, failure, round, analysis && this.analysis.stamp, findings, others, beat, this.more, words, last && [last.least.index, last.most.index, last.waited]]);
+    const stamp = JSON.stringify([this.theme.bg, facts && [facts.attempt, facts.id, facts.end], area?.key, failure, round, analysis && this.analysis.stamp, findings, beat, this.more, words, last && [last.least.index, last.most.index, last.waited]]);
     if (stamp === this.stamp) return;
     Object.assign(this, { stamp, subject });
     fill(this.element,
@@ -146,10 +129,14 @@ export class Inspector {
       facts && phaseSection(store, facts, this.more, this.age, stacks, this.on.close),
       area && areaSection(area, this.on.close),
       round ? roundSection({ store, round, last, words, now }, { ...this.on, theme: this.theme, analysis: this.analysis }) : el("p", { class: "muted" }, `What kept the GPUs waiting stands here as soon as a ${words.round} has begun.`),
-      findings.map((finding) => findingCard(finding, words, marked(finding, store, this.on.show))),
-      others.length > 0 && el("h2", {}, "Other open findings"),
-      others.slice(0, 20).map((finding) => findingCard(finding, words, marked(finding, store, this.on.show))));
+      this.#findings(findings, { store, words, show: this.on.show }));
     if (focused) this.element.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  #findings({ here, others, known, whole }, scene) {
+    const cards = (findings) => findings.map((finding) => findingCard(finding, scene));
+    const titled = (heading, findings) => (findings.length ? [el("h2", {}, heading), cards(findings.slice(0, MOST_CARDS))] : []);
+    return [cards(here), titled("Other open findings", others), titled("Worth knowing", known), titled("Of the whole run", whole)].flat(2);
   }
 
   async #ask(facts) {

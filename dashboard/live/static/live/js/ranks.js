@@ -19,7 +19,7 @@ export function verdictText({ ranks, parts }, verdict, words) {
     return some ? `Who waited for whom is not known: a part of a collective is missing among ${verdict.ranks.length.toLocaleString("en")} ${words.worker}s.` : "";
   }
   const least = `Waited least: ${name(verdict.culprit)}`;
-  if (!verdict.blamed) return `${least}, by ${seconds(verdict.waited_s)}: ${verdict.abstained}.`;
+  if (!verdict.blamed) return `${least}, by ${seconds(verdict.waited_s)}; ${verdict.abstained}.`;
   const cost = `${least}; ${name(verdict.victim)} waited ${seconds(verdict.waited_s)} longer, ${share(verdict.share)} of the ${words.round}.`;
   return verdict.cause ? `${cost} Its ${isolated(verdict.cause)} took ${seconds(verdict.excess_s)} more than the others’.` : `${cost} No cause is named: ${verdict.abstained}.`;
 }

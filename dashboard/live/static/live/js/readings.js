@@ -61,12 +61,13 @@ function throttling(of) {
 
 function quota(of) {
   const [allowed, seen, threads] = ["cgroup_cpu_quota_cpus", "visible_cpus", "process_threads"].map((name) => of.one(name));
-  const used = of.one("cgroup_cpu_usage_cpus") ?? of.one("process_cpu_usage_cpus");
+  // The group of a process may hold others beside it.
+  const [own, group] = ["process_cpu_usage_cpus", "cgroup_cpu_usage_cpus"].map((name) => of.one(name));
   const parts = [
     allowed && reading(allowed.mean, "cpus"),
     seen && `software sees ${seen.high}`,
     threads && plural(threads.high, "thread"),
-    used && of.mean(used, "cpus", "used "),
+    own ? of.mean(own, "cpus", "used ") : of.mean(group, "cpus", "its group used "),
   ];
   const throttled = of.one("cgroup_cpu_throttled_ratio")?.mean ?? 1;
   return [allowed ? "CPU quota" : "CPUs, no quota", parts, throttled >= THROTTLED && allowed && seen && allowed.mean < seen.high ? "warn" : ""];

@@ -31,6 +31,11 @@ export function labelled({ first, count, slot }, selected) {
   return all.filter((index) => index === selected || (index % every === 0 && !(Math.abs(index - selected) * slot < APART)));
 }
 
+/** Where the middle of a text of some px stands so that neither edge of the strip cuts it off. */
+export function inSight(middle, length, width) {
+  return clamp(middle, Math.min(length, width) / 2, width - Math.min(length, width) / 2);
+}
+
 export class RoundStrip {
   /** `on.pick(first, last)`: rounds that a click or a drag chose. `on.hint(text, event)`: what is under the pointer. */
   constructor(canvas, on) {
@@ -55,7 +60,7 @@ export class RoundStrip {
     const longest = Math.max(...visible.map((round) => this.#wall(round)), 1);
     this.#ghosts(theme, rounds);
     for (const round of visible) this.#bar(round, longest, theme);
-    if (rounds.length || store.run.rounds_planned) this.#labels(theme, selected);
+    if (rounds.length || store.run.rounds_planned) this.#labels(theme, selected, view.width);
     this.#brush(view, theme);
   }
 
@@ -103,12 +108,14 @@ export class RoundStrip {
     this.context.fill();
   }
 
-  #labels(theme, selected) {
+  #labels(theme, selected, width) {
     this.context.font = theme.font;
     this.context.textAlign = "center";
     for (const index of labelled(this.slots, selected)) {
       this.context.fillStyle = index === selected ? theme.text : theme.muted;
-      this.context.fillText(String(index), this.#x(index) + this.#bodyWidth() / 2, HEIGHT - 2);
+      const text = String(index);
+      const middle = this.#x(index) + this.#bodyWidth() / 2;
+      this.context.fillText(text, inSight(middle, this.context.measureText(text).width, width), HEIGHT - 2);
     }
   }
 

@@ -30,7 +30,7 @@ export class Table {
     this.stamp = stamp;
     const { all, rows } = tableRows(store, layout, view);
     const { worker, round } = wordsOf(store);
-    const heads = [worker, "phase", "kind", round, "start", "duration", ""];
+    const heads = [worker, "phase", "kind", round, "start", "duration", "state"];
     const caption = all > rows.length ? `The newest ${rows.length} of ${all.toLocaleString("en")} phases in view` : `${all.toLocaleString("en")} phases in view`;
     fill(this.element,
       el("caption", {}, caption),

@@ -10,11 +10,22 @@ const EXTENTS = [
   ["3r", "Last 3 rounds"], ["1r", "Last round"], ["5r", "Last 5 rounds"], ["10r", "Last 10 rounds"], ["30s", "30 s"],
   ["120s", "2 min"], ["600s", "10 min"], ["3600s", "1 h"], ["all", "Whole run"],
 ];
+// Of rounds that are too short to follow one by one, time alone is followed, and the newest of it at first.
+const OF_TIME = [["3r", "Newest"], ...EXTENTS.filter(([value]) => !value.endsWith("r"))];
 export const CHOICES = {
   group: [["machine", "Group: machine"], ["none", "Group: none"]],
   sort: [["name", "Sort: name"], ["slowest", "Sort: slowest first"], ["arrival", "Sort: arrival"]],
   rows: [["auto", "Rows: auto"], ["comfortable", "Rows: comfortable"], ["compact", "Rows: compact"], ["overview", "Rows: overview"]],
 };
+
+/** What to follow, as [value, label]; `short` where rounds are too short for that. */
+export function extentsOf(extent, short) {
+  const offered = short ? OF_TIME : EXTENTS;
+  const text = extentText(extent);
+  if (offered.some(([value]) => value === text)) return offered;
+  const rounds = short ? "Newest" : `Last ${extent.rounds} rounds`;
+  return [...offered, [text, extent.rounds ? rounds : `${Number((extent.span / 1e9).toPrecision(3))} s`]];
+}
 
 const options = (choices) => choices.map(([value, label]) => el("option", { value }, label));
 
@@ -63,23 +74,14 @@ export class Toolbar {
     if (this.reading.value !== chosen) this.reading.value = chosen;
   }
 
-  /** Says rounds or steps, as the run calls them. */
-  #call(round) {
-    if (this.called === round) return;
-    this.called = round;
-    for (const option of this.extent.options) say(option, option.textContent.replace(/\b(round|step)/, round));
-  }
-
-  /** A window that none of the offered ones is, as after zooming, gets an entry of its own. */
-  #extent(view, { round }) {
-    this.#call(round);
-    const text = extentText(view.extent);
+  /** What may be followed; a window that none of these is, as after zooming, gets an entry of its own. */
+  #extent({ extent, brief }, { round }) {
+    const text = extentText(extent);
+    const offered = extentsOf(extent, brief || round === "step");
+    const stamp = offered.join();
+    if (this.offers !== stamp) fill(this.extent, options(offered));
+    this.offers = stamp;
     if (this.extent.value === text) return;
-    this.extent.querySelector("[data-own]")?.remove();
-    if (!EXTENTS.some(([value]) => value === text)) {
-      const label = view.extent.rounds ? `Last ${view.extent.rounds} ${round}s` : `${Number(view.extent.span / 1e9).toPrecision(3)} s`;
-      this.extent.append(el("option", { value: text, "data-own": "" }, label));
-    }
     this.extent.value = text;
   }
 }

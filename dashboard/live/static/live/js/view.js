@@ -32,6 +32,7 @@ export class View {
     this.width = 1;
     this.span = 0;
     this.cursor = null;
+    this.brief = false;
   }
 
   get perPixel() {
@@ -49,8 +50,10 @@ export class View {
   /** While following, moves the window to `now` in whole pixels; true where that changed it. */
   advance({ now, ended, earliest, rounds }) {
     if (!this.follow || !Number.isFinite(now)) return false;
+    const wall = median(rounds.slice(-6).filter((round) => round.closed).map((round) => round.end - round.begin));
+    if (Number.isFinite(wall)) this.brief = wall < STEPS_ARE_SHORTER_THAN;
     const started = Number.isFinite(earliest) ? earliest : now;
-    const wanted = this.#wanted(now - started, rounds);
+    const wanted = this.#wanted(now - started, wall);
     if (Math.abs(wanted - this.span) > this.span * (this.extent.all ? 0.005 : 0.2) || this.extent.span) this.span = wanted;
     const room = ended ? ROOM_ENDED : ROOM;
     const perPixel = this.span / (this.width * (1 - room));
@@ -62,11 +65,9 @@ export class View {
   }
 
   /** The whole length that is followed, before room is left at its right. */
-  #wanted(elapsed, rounds) {
+  #wanted(elapsed, wall) {
     if (this.extent.all) return Math.max(elapsed * 1.01, SECOND);
     if (this.extent.span) return this.extent.span;
-    const walls = rounds.slice(-6).filter((round) => round.closed).map((round) => round.end - round.begin);
-    const wall = median(walls);
     if (wall >= STEPS_ARE_SHORTER_THAN) return wall * this.extent.rounds;
     const grown = [30, 60].find((seconds) => elapsed * 1.1 < seconds * SECOND);
     return grown ? grown * SECOND : DEFAULT_SPAN;

@@ -1,0 +1,58 @@
+// The cards of findings: which stand beside a round, and what each says.
+
+import { el } from "./dom.js";
+import { isolated } from "./format.js";
+
+const MOST_MARKED = 8;
+const MOST_RANGES = 6;
+const KIND_TITLES = { straggler: "Slow", slow_phase: "Slow, still running", work_on_path: "Waited for" };
+const NO_ROUND = [];
+
+/** Numbers of rounds in words, those that follow each other as a range: "steps 200 to 299", "rounds 3, 7 to 9". */
+export function roundsText(rounds, word) {
+  const ranges = [];
+  for (const index of [...new Set(rounds)].sort((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last && index === last[1] + 1) last[1] = index;
+    else ranges.push([index, index]);
+  }
+  if (!ranges.length) return "";
+  const said = ranges.slice(-MOST_RANGES).map(([first, last]) => (first === last ? `${first}` : last === first + 1 ? `${first}, ${last}` : `${first} to ${last}`));
+  const several = ranges.length > 1 || ranges[0][0] < ranges[0][1];
+  return `${word}${several ? "s" : ""} ${ranges.length > MOST_RANGES ? "…, " : ""}${said.join(", ")}`;
+}
+
+/**
+ * Findings by where they stand: `here` of the round, `others` that are open and need a look, `known` that are open and
+ * only worth knowing, `whole` of an ended run, which are of no round.
+ */
+export function grouped(store, round) {
+  const here = round ? store.marks.ofRound(round.index) : NO_ROUND;
+  const open = store.marks.open.filter((finding) => !here.includes(finding));
+  const whole = store.ended ? [...store.marks.findings.values()].filter(({ state, rounds }) => state !== "open" && !rounds?.length) : NO_ROUND;
+  return { here, others: open.filter((finding) => !isInfo(finding)), known: open.filter(isInfo), whole };
+}
+
+const isInfo = ({ severity }) => severity === "info";
+
+/** The tag of a finding: its state, which what is only worth knowing has none of, and its rounds. */
+export function tagOf(finding, word) {
+  return [isInfo(finding) ? "" : finding.state, roundsText(finding.rounds ?? [], word)].filter(Boolean).join(" · ");
+}
+
+/** The bars that a finding marks, by the names of their workers. */
+function marked({ spans = [] }, store, show) {
+  const shown = spans.slice(0, MOST_MARKED).map(([attempt, id, lane]) => [isolated(store.lanes.get(lane)?.info.name ?? ""), { attempt, id, lane }]).filter(([name]) => name);
+  return shown.length > 0 && el("p", { class: "marked" }, shown.map(([name, selection]) => el("button", { type: "button", class: "part-name", "aria-label": `To the bar of ${name}`, click: () => show(selection) }, name)));
+}
+
+/** A card of one finding; `show` leads to a bar. */
+export function findingCard(finding, { store, words, show }) {
+  const heading = KIND_TITLES[finding.kind] ? `${KIND_TITLES[finding.kind]} ${isolated(finding.phase)}` : finding.kind.replaceAll("_", " ");
+  const tag = tagOf(finding, words.round);
+  return el("section", { class: "card finding", "data-severity": finding.severity },
+    el("header", {}, el("h3", {}, heading), tag && el("span", { class: `tag ${isInfo(finding) ? "" : finding.state}` }, tag)),
+    el("p", {}, el("span", { class: "tag observed" }, "observed"), " ", finding.observed),
+    finding.hypothesis && el("p", {}, el("span", { class: "tag hypothesis" }, "hypothesis"), " ", finding.hypothesis),
+    marked(finding, store, show));
+}
