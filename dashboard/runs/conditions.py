@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -16,6 +17,7 @@ from ingest.queries.conditions import Told, told
 
 _MOST_NAMES = 12
 _MOST_FACTS = 1_000
+_MOST_CONFIGURED = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ def conditions(request: HttpRequest, run_id: UUID) -> HttpResponse:
     all_told = told(run) or [Told("", "", "", "", 0, newest=True, facts=run.conditions)]
     now = [each for each in all_told if each.newest]
     rows = compared(now)
+    configuration = configured(run.config)
     context = {
         "run": run,
         "workers": len(now) if now[0].worker else 0,
@@ -51,6 +54,8 @@ def conditions(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "different": [row for row in rows if len(row.said) > 1],
         "shared": [row for row in rows if len(row.said) == 1],
         "changed": changed(all_told),
+        "configuration": configuration[:_MOST_CONFIGURED],
+        "unlisted": max(0, len(configuration) - _MOST_CONFIGURED),
     }
     return render(request, "runs/conditions.html", context)
 
@@ -67,6 +72,12 @@ def compared(now: Sequence[Told]) -> list[Row]:
         commonest = sorted(by_value.items(), key=lambda pair: -len(pair[1]))
         rows.append(Row(facts.label(name), [_said(facts.value(name, text), those, now) for text, those in commonest]))
     return rows
+
+
+def configured(config: dict[str, Any]) -> list[Row]:
+    """What the training was set to, by name, nested settings as "optimizer.lr"; every value is text, none a link."""
+    known = facts.nested(config)
+    return [Row(name, [Said(facts.plain(value), [], 0)]) for name, value in sorted(known.items())]
 
 
 def starved(now: Sequence[Told]) -> list[Said]:

@@ -32,6 +32,7 @@ _LABELS = {
 _ORDER = list(_LABELS)
 _UNKNOWN = "null"
 _MOST_CHARS = 500
+_DEEPEST = 8
 _MOST = 1 << 62
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _LINKS = ("wandb", "mlflow")
@@ -58,6 +59,23 @@ def flat(facts: dict[str, Any]) -> dict[str, Any]:
         else:
             found[name] = value
     return found
+
+
+def nested(settings: dict[str, Any], path: str = "", deep: int = _DEEPEST) -> dict[str, Any]:
+    """Settings by their path, as "optimizer.lr"; what lies deeper than `deep` stays one value."""
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        if isinstance(value, dict) and value and deep:
+            found |= nested(value, f"{path}{name}.", deep - 1)
+        else:
+            found[f"{path}{name}"] = value
+    return found
+
+
+def plain(setting: Any) -> Value:
+    """A setting as text: a string as it is, anything else as JSON, cut where it is long."""
+    shown = setting if isinstance(setting, str) else json.dumps(setting, ensure_ascii=False)
+    return Value(shown if len(shown) <= _MOST_CHARS else f"{shown[:_MOST_CHARS]}…")
 
 
 def text(known: dict[str, Any], name: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dashboard.runs import facts
-from dashboard.runs.conditions import changed, compared, starved
+from dashboard.runs.conditions import changed, compared, configured, starved
 from ingest.queries.conditions import Told
 from tests.cast import Cast, browser_of
 from tests.dashboard.runs_of import make_run
@@ -91,3 +91,29 @@ def test_a_run_without_conditions_teaches_and_an_older_one_shows_what_it_has(cas
     assert b"roundwatch doctor" in browser.get(f"/runs/{make_run(cast.team).pk}/conditions/").content
     older = make_run(cast.team, conditions={"torch": "2.1"})
     assert b"As the newest of its workers said" in browser.get(f"/runs/{older.pk}/conditions/").content
+
+
+def test_settings_are_listed_flat_by_name_and_cut_where_they_are_long() -> None:
+    deep: dict[str, Any] = {"end": 1}
+    for _ in range(20):
+        deep = {"x": deep}
+    rows = configured({"lr": 3e-4, "optimizer": {"name": "adamw", "betas": [0.9, 0.95]}, "none": {}, "long": "x" * 600})
+    assert [(row.label, str(row.said[0].value)) for row in rows] == [
+        ("long", "x" * 500 + "…"), ("lr", "0.0003"), ("none", "{}"), ("optimizer.betas", "[0.9, 0.95]"),
+        ("optimizer.name", "adamw"),
+    ]  # fmt: skip
+    assert configured(deep)[0].label.count(".") == 8
+
+
+@pytest.mark.django_db
+def test_the_page_shows_the_configuration_as_text_and_says_how_much_it_leaves_out(cast: Cast) -> None:
+    config = {"model": {"name": "<b>vit</b>"}, "home": "https://x.example/"} | {f"n{n}": n for n in range(400)}
+    run = make_run(cast.team, config=config)
+    page = browser_of(cast.viewer).get(f"/runs/{run.pk}/conditions/").content.decode()
+    assert "model.name" in page
+    assert "&lt;b&gt;vit" in page
+    assert "<b>vit" not in page
+    assert 'href="https://x.example/"' not in page
+    assert "and 102 more" in page
+    bare = make_run(cast.team)
+    assert "Configuration" not in browser_of(cast.viewer).get(f"/runs/{bare.pk}/conditions/").content.decode()
