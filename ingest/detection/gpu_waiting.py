@@ -46,11 +46,6 @@ class Waiting:
     total_ns: int
     shares: tuple[Share, ...]
 
-    @property
-    def mean_s(self) -> float | None:
-        """Seconds that a GPU waited on average; None without trainers."""
-        return self.total_ns / self.trainers / 1e9 if self.trainers else None
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lost:

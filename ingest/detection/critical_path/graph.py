@@ -46,11 +46,6 @@ class Graph:
     clocks: Clocks
     unclaimed: int
 
-    @property
-    def seconds(self) -> float:
-        """How long the round lasted."""
-        return (self.end_ns - self.begin_ns) / 1e9
-
 
 def build(spans: Spans, workers: tuple[Worker, ...], begin_ns: int, end_ns: int) -> Graph:
     """The graph of what happened within [begin_ns, end_ns); `spans` may reach beyond it, and be of several rounds."""

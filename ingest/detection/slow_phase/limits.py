@@ -51,17 +51,8 @@ def limits(
     `round_s` a typical round (NaN unknown), `work` this worker's work beside theirs. Slow is the
     greater of ratio x reference and reference + `allowance`.
     """
-    repeats = before is not None and before.repeats
-    if peers and not repeats and len(finished) >= needed(peers):
-        reference = work * lower_median(finished)
-        ratio = _ratio(finished, peers, before, policy)
-        basis = Basis.PEERS
-    elif before is not None and before.count >= policy.past_least:
-        reference = work * before.median_s
-        ratio = max(policy.past_ratio, policy.past_tail * before.p95_s / before.median_s) if before.median_s else 0.0
-        basis = Basis.PAST
-    else:
-        reference, ratio, basis = math.nan, math.nan, Basis.CAP
+    basis, usual, ratio = _compared(finished, peers, before, policy)
+    reference = work * usual
     slow = _limit(reference, ratio, allowance(round_s, policy), policy)
     if basis is Basis.PEERS and peers <= policy.few_peers and before is not None and before.count >= policy.past_least:
         # Those of few that have finished are the quickest, and may be quick for once.
@@ -87,6 +78,17 @@ def allowance(round_s: float, policy: Policy) -> float:
     """By how many seconds a phase must exceed its reference to be slow: a share of a typical round, bounded."""
     share = policy.slow_share * round_s if math.isfinite(round_s) else 0.0
     return min(max(policy.slow_least_s, share), policy.slow_most_s)
+
+
+def _compared(finished: Floats, peers: int, before: Before | None, policy: Policy) -> tuple[Basis, float, float]:
+    """What it is compared with: the seconds of equal work there, and the factor allowed."""
+    repeats = before is not None and before.repeats
+    if peers and not repeats and len(finished) >= needed(peers):
+        return Basis.PEERS, lower_median(finished), _ratio(finished, peers, before, policy)
+    if before is not None and before.count >= policy.past_least:
+        tail = policy.past_tail * before.p95_s / before.median_s if before.median_s else 0.0
+        return Basis.PAST, before.median_s, max(policy.past_ratio, tail)
+    return Basis.CAP, math.nan, math.nan
 
 
 def _ratio(finished: Floats, peers: int, before: Before | None, policy: Policy) -> float:

@@ -70,10 +70,7 @@ def with_peers(row: Row, past: Floats, healthy: Floats, policy: Policy) -> Compa
     present = np.flatnonzero(np.isfinite(row.cost))
     nothing = np.full(len(row.cost), math.nan)
     if len(present) < 2:
-        return Compared(
-            reference=nothing, ratio=nothing, excess=nothing, z=nothing, sigma=math.nan,
-            smallest_ratio=math.nan, limit=Limit.NOTHING, known=False,
-        )  # fmt: skip
+        return _uncompared(nothing)
     reference, ratio = nothing.copy(), nothing.copy()
     reference[present] = noise.references(row.seconds[present])
     ratio[present] = row.cost[present] / noise.references(row.cost[present])
@@ -112,6 +109,13 @@ def with_itself(row: Row, past: Floats, frozen: Floats, policy: Policy) -> Compa
     return Compared(
         reference=usual, ratio=ratio, excess=_excess(row, ratio), z=np.log(ratio) / spread, sigma=median(sigma),
         smallest_ratio=smallest, limit=limit, known=True,
+    )  # fmt: skip
+
+
+def _uncompared(nothing: Floats) -> Compared:
+    return Compared(
+        reference=nothing, ratio=nothing, excess=nothing, z=nothing, sigma=math.nan, smallest_ratio=math.nan,
+        limit=Limit.NOTHING, known=False,
     )  # fmt: skip
 
 
