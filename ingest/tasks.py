@@ -67,7 +67,7 @@ def judge_round(run_id: str, index: int, generation: int) -> None:
     told = rounds.steps(key, [judged.id])
     publish(key, messages.steps(told.rows, told.newest))
     publish_findings(key, changed)
-    _analyse(judged)
+    _guarded(key, "a round by itself", partial(_analyse, judged))
     for before in judged.before:
         _sum_up_again(key, *before)
 
@@ -97,7 +97,7 @@ def _sum_up_again(run_id: UUID, index: int, generation: int) -> None:
         analyses.forget(judged.id)
     told = rounds.steps(run_id, [judged.id])
     publish(run_id, messages.steps(told.rows, told.newest))
-    _analyse(judged)
+    _guarded(run_id, "a round by itself", partial(_analyse, judged))
 
 
 def _judge_windows(judged: judging.Closed, index: int) -> Changed:

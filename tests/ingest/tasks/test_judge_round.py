@@ -8,11 +8,11 @@ import redis
 from django.conf import settings
 from django.db.models import F
 
-from ingest.detection import imbalance, straggler, summary
+from ingest.detection import imbalance, round_analysis, straggler, summary
 from ingest.feed import frames
 from ingest.feed.frames import FrameType
 from ingest.feed.publisher import feed_key
-from ingest.models import Finding, Round, Run
+from ingest.models import Analysis, Finding, Round, Run
 from ingest.models.findings import FindingState
 from ingest.queries import artifacts, logged
 from ingest.queries.unjudged import unjudged
@@ -219,6 +219,24 @@ def test_a_rule_that_fails_takes_no_verdict_of_another_with_it(
     assert Round.objects.get(run=story.run, index=1).verdict_version is not None
     failed = {record.getMessage().split(" failed")[0] for record in caplog.records if record.exc_info}
     assert failed == {"The rule for imbalance", "The rule for training_unhealthy"}
+
+
+def test_an_analysis_that_fails_takes_nothing_else_of_its_round_with_it(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = Story(cast.team, scenarios.two_slow_encoders())
+    story.tell()
+
+    def fails(*_: object) -> None:
+        raise ValueError
+
+    monkeypatch.setattr(round_analysis, "told", fails)
+    judge(story, 0, 1)
+
+    assert not Analysis.objects.exists()
+    assert set(Round.objects.values_list("verdict_version", flat=True)) == set(
+        Round.objects.values_list("data_version", flat=True)
+    )
 
 
 def test_what_a_rule_that_fails_has_said_before_stays(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
