@@ -8,6 +8,7 @@ import { RANK } from "./raster.js";
 
 const LABELLED = 24;
 const PADDING = 5;
+const FRAMED = 6;
 
 /** Diagonal lines as a pattern. */
 function hatch(context, colour, gap, width) {
@@ -63,8 +64,7 @@ export class Overlay {
 
   /** The time whose phases have not come yet must not look as if nothing had happened in it. */
   #unloaded({ view, height, store, theme }) {
-    const x0 = Math.max(0, view.x(store.begun));
-    const x1 = Math.min(view.width, view.x(store.earliest));
+    const [x0, x1] = [Math.max(0, view.x(store.begun)), Math.min(view.width, view.x(store.earliest))];
     if (!(x1 - x0 > 1)) return;
     this.#fill(this.olderHatch, x0, x1, { y: 0, height });
     if (x1 - x0 < 200 || height < 16) return;
@@ -154,7 +154,7 @@ export class Overlay {
     return this.widths.get(text);
   }
 
-  /** Outlines lie over all bars, so that no neighbour hides them. */
+  /** Outlines lie over all bars, so that no neighbour hides them; of narrow slow ones the top alone, or many were one block. */
   #frame(bar, { view, theme, store, hover, selected }) {
     const { attempt, id } = this.#facts(bar, store);
     const is = (other) => other && other.attempt === attempt && other.id === id;
@@ -163,13 +163,13 @@ export class Overlay {
     const x0 = Math.max(-4, bar.x0);
     const x1 = Math.max(x0 + 2, Math.min(view.width + 4, bar.x1));
     this.context.strokeStyle = colour;
+    if (colour === theme.slow && x1 - x0 < FRAMED) return this.#fill(colour, x0, x1, { y: bar.y, height: 2 });
     this.context.lineWidth = is(selected) ? 2 : 1.5;
     this.context.strokeRect(x0 + 0.5, bar.y + 0.5, x1 - x0 - 1, bar.height - 1);
   }
 
   #gap({ x0, x1, y, height }, theme) {
-    this.context.fillStyle = this.gapHatch;
-    this.context.fillRect(x0, y, Math.max(2, x1 - x0), height);
+    this.#fill(this.gapHatch, x0, Math.max(x0 + 2, x1), { y, height });
     this.context.strokeStyle = theme.bad;
     this.context.lineWidth = 1;
     this.context.strokeRect(x0 + 0.5, y + 0.5, Math.max(2, x1 - x0) - 1, height - 1);
