@@ -93,6 +93,26 @@ def test_what_fails_at_first_alone_is_not_told_as_failing(hanging: Hanging) -> N
     assert marks["other"] == "none"
 
 
+class Resting(Counting):
+    """Has nothing due after its first reading."""
+
+    name = "resting"
+
+    def read(self) -> list[Reading]:
+        self.turn, self.absent = 1, {"power": "no driver here"}
+        return []
+
+    def due(self) -> bool:
+        return not self.turn
+
+
+@pytest.mark.usefixtures("hanging")
+def test_a_sampler_for_which_nothing_is_due_is_not_told_as_hanging() -> None:
+    lines = {line.subject: line for line in hardware.sample_lines([Resting()])}
+    assert "resting" not in lines
+    assert lines["power"].text == "not collected: no driver here"
+
+
 def test_devices_are_told_with_their_ways_to_each_other(tmp_path: Path) -> None:
     kernel = Kernel(tmp_path)
     [nothing] = hardware.device_lines(kernel.paths)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,10 +23,10 @@ def test_doctor_says_whether_a_training_here_would_tell(monkeypatch: pytest.Monk
     assert (line.mark, line.text) == ("none", "not told by a training here: ROUNDWATCH_STACKS is off")
 
 
-def alone(code: str) -> str:
+def alone(code: str, **more: str) -> str:
     """What a Python of its own prints."""
     command = [sys.executable, "-c", code]
-    environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
+    environment = {**os.environ, "PYTHONPATH": str(SOURCES), **more}
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=True).stdout
 
 
@@ -38,6 +39,56 @@ print(stacks.offer() == (-stacks.TAKEN, 0, 0))
 os.kill(os.getpid(), signal.SIGURG)
 """)
     assert printed.split("\n")[:2] == ["True", "its own"]
+
+
+def test_a_process_that_takes_a_signal_back_is_asked_no_more(tmp_path: Path) -> None:
+    for taken in (0, 1, 2):
+        printed = alone(
+            f"""
+import signal, time, roundwatch
+from roundwatch import layout, stacks
+run = roundwatch.init("p", mode="offline")
+offer = tuple(run._ring._head[layout.STACKS + at] for at in range(3))
+signal.signal((offer[0], *stacks.signals(offer))[{taken}], lambda *_: None)
+time.sleep(0.3)
+run.next_round()
+print(run._ring._head[layout.STACKS] == stacks.REFUSED[0], stacks.offer() == stacks.REFUSED)
+""",
+            ROUNDWATCH_SPOOL=str(tmp_path),
+        )
+        assert printed == "True True\n"
+
+
+@pytest.mark.parametrize("room", [3, 4, 6, 12])  # a handler of Python needs a frame of its own
+def test_a_training_near_the_limit_of_recursion_recurses_on(room: int) -> None:
+    printed = alone(f"""
+import os, sys
+from roundwatch import stacks
+assert stacks.offer()[0] > 0
+def deep(frames):
+    return deep(frames - 1) if frames else os.kill(os.getpid(), stacks.SIGNAL)
+def depth(frame, count=0):
+    while frame: frame, count = frame.f_back, count + 1
+    return count
+for _ in range(5):
+    deep(sys.getrecursionlimit() - depth(sys._getframe()) - {room})
+print("went on")
+""")
+    assert printed == "went on\n"
+
+
+def test_what_a_trainings_own_handler_raises_into_ours_passes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def alarm() -> int:
+        raise TimeoutError
+
+    monkeypatch.setattr(stacks._given, "pid", os.getpid())
+    monkeypatch.setattr(stacks._given, "offer", (stacks.SIGNAL, -1, 0))
+    stacks._tell(stacks.SIGNAL, None)  # there is no such file, which is our affair
+    monkeypatch.setattr(stacks._given, "offer", (stacks.SIGNAL, os.open(os.devnull, os.O_WRONLY), 0))
+    monkeypatch.setattr("roundwatch.stacks.threading.get_ident", alarm)
+    with pytest.raises(TimeoutError):
+        stacks._tell(stacks.SIGNAL, None)
+    os.close(stacks._given.offer[1])
 
 
 def test_a_forked_child_that_begins_a_run_answers_for_itself_alone() -> None:

@@ -7,7 +7,6 @@ that it waits for a lock of Python's, the third wakes it there, so that Python t
 runs until a signal comes. SIGURG does nothing where nobody handles it: it cannot end a process by mistake.
 """
 
-import contextlib
 import fcntl
 import os
 import signal
@@ -33,6 +32,8 @@ BEGIN, END = "Told by Python:\n", "End of stacks\n"
 MOST = 100  # threads, and frames of each; as many as CPython's own dumper tells
 Offer = tuple[int, int, int]  # as the ring's header has it: SIGURG, the file's descriptor, the other `signals`
 SHIFT = 8
+HERE = (lambda: None).__code__.co_filename
+REFUSED: Offer = (-TAKEN, 0, 0)
 
 
 class _Given:
@@ -49,7 +50,7 @@ _given = _Given()
 def offer() -> Offer:
     """Makes this process answer, once. The first word is the signal, or the number of why not, negative."""
     if _given.pid == os.getpid():
-        return _given.offer
+        return _given.offer if ours() else REFUSED
     if why := why_not():
         return (-why, 0, 0)
     try:
@@ -67,6 +68,17 @@ def offer() -> Offer:
         return (-IMPOSSIBLE, 0, 0)
     _given.pid, _given.offer = os.getpid(), (SIGNAL, fd, dumper | waker << SHIFT)
     return _given.offer
+
+
+def ours() -> bool:
+    """Whether what this process offered still holds: none of the three signals has got another handler since."""
+    if _given.pid != os.getpid():
+        return True
+    dumper, waker = signals(_given.offer)
+    asked, woken, dumped = (signal.getsignal(number) for number in (SIGNAL, waker, dumper))
+    return (
+        asked is _tell and woken is _wake and not callable(dumped)
+    )  # of the dumper's own handler Python knows nothing
 
 
 def signals(offer: Offer) -> tuple[int, int]:
@@ -109,17 +121,25 @@ def _wake(_: int, __: FrameType | None) -> None:
 
 def _tell(_: int, frame: FrameType | None) -> None:
     """Writes the stacks of all threads, main thread first. Runs in the main thread, between two of its instructions."""
-    fd = _given.offer[1]
-    if _given.pid != os.getpid():
-        return
-    with contextlib.suppress(Exception):
-        os.write(fd, BEGIN.encode())
-        ours = threading.get_ident()
-        others = [(ident, top) for ident, top in sys._current_frames().items() if ident != ours]  # noqa: SLF001
-        known = getattr(threading, "_active", {})  # its lock may be held by what we have interrupted
-        parts = [_text("main", frame)]
-        parts += [_text(getattr(known.get(ident), "name", ""), top) for ident, top in others[: MOST - 1]]
-        os.write(fd, "".join([*parts, END]).encode("utf-8", "backslashreplace"))
+    try:  # nothing is called before: what is interrupted may be a frame below the limit of recursion
+        if _given.pid == os.getpid():
+            _write_all(_given.offer[1], frame)
+    except Exception as error:
+        trace = error.__traceback__
+        while trace is not None:  # a handler of the training's own may have raised into ours: that is to pass on
+            if trace.tb_frame.f_code.co_filename != HERE:
+                raise
+            trace = trace.tb_next
+
+
+def _write_all(fd: int, frame: FrameType | None) -> None:
+    os.write(fd, BEGIN.encode())
+    this = threading.get_ident()
+    others = [(ident, top) for ident, top in sys._current_frames().items() if ident != this]  # noqa: SLF001
+    known = getattr(threading, "_active", {})  # its lock may be held by what we have interrupted
+    parts = [_text("main", frame)]
+    parts += [_text(getattr(known.get(ident), "name", ""), top) for ident, top in others[: MOST - 1]]
+    os.write(fd, "".join([*parts, END]).encode("utf-8", "backslashreplace"))
 
 
 def _text(name: str, frame: FrameType | None) -> str:

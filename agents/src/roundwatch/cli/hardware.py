@@ -71,10 +71,10 @@ def _turn(hands: list[Hand], told: list[dict[Key, Reading]]) -> Iterator[tuple[i
         answer = hand.answer(deadline)
         if isinstance(answer, Exception):
             yield number, f"fails: {answer!r}"
-        elif answer is None:
-            yield number, f"does not answer within {PATIENCE_S:.0f} s: its driver may hang"
-        else:
+        elif answer is not None:
             told[number] |= {(reading.metric, reading.device): reading for reading in answer}
+        elif hand.owes:
+            yield number, f"does not answer within {PATIENCE_S:.0f} s: its driver may hang"
 
 
 def _absent(sampler: Sampler, readings: Mapping[Key, Reading]) -> Iterator[tuple[str, str]]:

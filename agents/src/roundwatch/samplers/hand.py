@@ -30,6 +30,11 @@ class Hand:
         """For how long the sampler has owed an answer."""
         return 0.0 if self._asked_at is None else time.monotonic() - self._asked_at
 
+    @property
+    def owes(self) -> bool:
+        """Whether the sampler was asked and has not answered; one for which nothing is due is not asked."""
+        return self._asked_at is not None
+
     def ask(self) -> None:
         """Has the sampler read, unless it still does or nothing is due."""
         if self._asked_at is not None or not self._due():
