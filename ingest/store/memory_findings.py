@@ -12,7 +12,8 @@ from ingest.store import findings
 from ingest.store.findings import Changed
 
 WHILE_IT_RUNS = (memory.GROWTH, memory.CYCLE)
-AFTER_IT_ENDED = (memory.RETAINED,)
+# What the last collections freed may be told only after the last window was judged.
+AFTER_IT_ENDED = (memory.RETAINED, memory.CYCLE)
 
 
 def keep(run: Run, kinds: Sequence[str], known_from: int, held: Sequence[Held]) -> Changed:

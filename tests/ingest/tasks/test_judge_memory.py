@@ -1,5 +1,7 @@
 """Memory that was read becomes findings: growth and cycles as rounds close, with what holds the objects; over again."""
 
+from typing import Any
+
 import pytest
 
 from ingest.models import Finding, Run
@@ -66,7 +68,7 @@ def test_what_collections_free_is_a_reference_cycle_with_the_path_that_holds_it(
         if index == 4:
             at = story.at(story.scenario.rounds[index][0] + 20)
             recorder.event("gc", at, seconds=0.1, memory_before_bytes=3_000 * MIB, memory_after_bytes=1_000 * MIB)
-            said = {"label": "deltas", "rounds": 2, "type": "numpy.ndarray", "held_by": "a cycle"}
+            said: dict[str, Any] = {"label": "deltas", "rounds": 2, "type": "numpy.ndarray", "held_by": "a cycle"}
             recorder.event("retained", at, **said, path="dict['aggregation']['deltas'][0]")
         told(story, index, 1_000 * MIB)
 
@@ -82,7 +84,7 @@ def test_memory_that_is_given_back_each_round_and_collections_that_free_nothing_
     story = story_of(cast, 8)
     for index in range(8):
         at = story.at(story.scenario.rounds[index][0] + 20)
-        same = {"memory_before_bytes": 2_000 * MIB, "memory_after_bytes": 1_999 * MIB}
+        same: dict[str, Any] = {"memory_before_bytes": 2_000 * MIB, "memory_after_bytes": 1_999 * MIB}
         story.recorders["coordinator"].event("gc", at, seconds=0.1, **same)
         told(story, index, 1_000 * MIB)
 
@@ -112,6 +114,20 @@ def test_more_than_a_model_above_the_first_rounds_floor_is_retained(
     judge_memory(str(story.run.pk))
 
     assert kinds(story) == found
+
+
+def test_a_collection_that_is_told_after_the_last_round_was_judged_counts_all_the_same(cast: Cast) -> None:
+    story = story_of(cast, 1)
+    told(story, 0, 1_000 * MIB)
+    recorder = story.recorders["coordinator"]
+    freed: dict[str, Any] = {"memory_before_bytes": 3_000 * MIB, "memory_after_bytes": 1_000 * MIB}
+    recorder.event("gc", story.at(story.scenario.rounds[0][1] - 1), seconds=0.1, **freed)
+    ended(story, 1_000 * MIB)
+    assert kinds(story) == set()
+
+    judge_memory(str(story.run.pk))
+
+    assert kinds(story) == {("reference_cycle", "resolved")}
 
 
 def test_the_watcher_asks_again_only_when_more_was_heard_and_not_too_often(
