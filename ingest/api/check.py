@@ -1,5 +1,6 @@
 """From decoded requests to a job for the store: shape first (a fault refuses the request), then record by record."""
 
+from operator import attrgetter
 from uuid import UUID
 
 from ingest.api import lifecycle, records
@@ -14,6 +15,8 @@ from roundwatch import wire
 
 _MAX_STREAM_CHARS = 64  # of a refused batch's stream, as its result repeats it
 _MAX_OFFSET_NS = LIMIT
+_COLUMNS = (wire.PhaseColumns, wire.RoundColumns, wire.EventColumns, wire.SampleColumns)
+_LISTS = {sort: attrgetter(*sort.__dataclass_fields__) for sort in _COLUMNS}
 _LOSSES = ("sample", "phase", "event", "lifecycle", "any")
 
 
@@ -67,8 +70,8 @@ def _require_shape(batch: wire.Batch, field: str) -> Numbers:
     for sort in SORTS:
         columns = getattr(batch, sort)
         count = len(columns.number)
-        odd = next((name for name in columns.__dataclass_fields__ if len(getattr(columns, name)) != count), None)
-        if odd:
+        if {*map(len, _LISTS[type(columns)](columns))} != {count}:
+            odd = next(name for name in columns.__dataclass_fields__ if len(getattr(columns, name)) != count)
             raise Fault(422, "columns", "Columns of one sort have different lengths.", f"{field}.{sort}.{odd}")
     if abs(batch.offset_ns) > _MAX_OFFSET_NS or not 0 <= (batch.error_ns or 0) <= LIMIT:
         raise Fault(422, "clock", "offset_ns or error_ns is out of range.", f"{field}.offset_ns")

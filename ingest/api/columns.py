@@ -19,20 +19,35 @@ def integers(values: list[int], *, differences: bool = False) -> tuple[Ints, Mas
     """The column, undone of its differences if asked, and which of its values lie beyond +-2^62 (0 stands there)."""
     if not values:
         return np.zeros(0, np.int64), np.zeros(0, np.bool_)
-    if not differences and (column := uniform(values, -LIMIT, LIMIT)) is not None:
+    if differences:
+        return _summed(values)
+    if (column := uniform(values, -LIMIT, LIMIT)) is not None:
         return column, np.zeros(len(values), np.bool_)
     try:
-        raw = np.array(values, np.int64)
+        return _bounded(np.array(values, np.int64))
     except OverflowError:
-        return _exact(undelta(values) if differences else values)
-    if differences:
-        if np.abs(raw.astype(np.float64)).sum() > LIMIT:  # a sum on the way might wrap around
-            return _exact(undelta(values))
-        raw = np.cumsum(raw)
-    if within(raw, -LIMIT, LIMIT):
-        return raw, np.zeros(len(raw), np.bool_)
-    beyond = (raw > LIMIT) | (raw < -LIMIT)
-    return np.where(beyond, 0, raw), beyond
+        return _exact(values)
+
+
+def _summed(differences: list[int]) -> tuple[Ints, Mask]:
+    try:
+        raw = np.array(differences, np.int64)
+    except OverflowError:
+        return _exact(undelta(differences))
+    furthest = float(np.add.reduce(np.abs(raw.astype(np.float64))))
+    if furthest > LIMIT:  # a sum on the way might wrap around
+        return _exact(undelta(differences))
+    column = raw.cumsum()
+    if furthest < LIMIT // 2:  # then no sum is beyond, however that of floats was rounded
+        return column, np.zeros(len(column), np.bool_)
+    return _bounded(column)
+
+
+def _bounded(column: Ints) -> tuple[Ints, Mask]:
+    if within(column, -LIMIT, LIMIT):
+        return column, np.zeros(len(column), np.bool_)
+    beyond = (column > LIMIT) | (column < -LIMIT)
+    return np.where(beyond, 0, column), beyond
 
 
 def uniform(values: list[int], least: int, most: int) -> Ints | None:
@@ -44,7 +59,8 @@ def uniform(values: list[int], least: int, most: int) -> Ints | None:
 
 def within(column: Ints, least: int, most: int) -> bool:
     """Whether all values are: most columns are sound, and of short ones each step on numpy's part costs the same."""
-    return not len(column) or bool(column.min() >= least and column.max() <= most)
+    # Not min() and max(), which go through functions of Python's first.
+    return not len(column) or bool(np.minimum.reduce(column) >= least and np.maximum.reduce(column) <= most)
 
 
 def _exact(values: Sequence[int]) -> tuple[Ints, Mask]:

@@ -8,6 +8,7 @@ from ingest.api.columns import LIMIT, integers
 from ingest.store.arrivals import Fault, Ints
 from roundwatch import wire
 
+_NONE = np.zeros(0, np.int64)
 SORTS = ("phases", "rounds", "events", "samples")
 
 
@@ -31,16 +32,19 @@ def numbers_of(batch: wire.Batch, field: str) -> Numbers:
         raise Fault(422, "numbers", "A number is out of range.", f"{field}.lifecycle")
     columns = {sort: _column(getattr(batch, sort).number, f"{field}.{sort}.number") for sort in SORTS}
     others = [
-        np.array([record.number for record in batch.lifecycle], np.int64),
+        np.array([record.number for record in batch.lifecycle], np.int64) if batch.lifecycle else _NONE,
         _column(batch.starts, f"{field}.starts"),
     ]
-    ordered = np.sort(np.concatenate([*columns.values(), *others]))
+    ordered = np.concatenate([column for column in (*columns.values(), *others) if len(column)] or [_NONE])
+    ordered.sort()
     repeats = int(np.count_nonzero(ordered[1:] == ordered[:-1]))
     _require_cover(batch, ordered, repeats, field)
     return Numbers(columns, repeats > 0)
 
 
 def _column(differences: list[int], field: str) -> Ints:
+    if not differences:
+        return _NONE
     numbers, beyond = integers(differences, differences=True)
     if beyond.any():
         raise Fault(422, "numbers", "A number is out of range.", field)
