@@ -134,7 +134,12 @@ def test_the_watcher_asks_again_only_when_more_was_heard_and_not_too_often(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr("ingest.watch.start", lambda _name, run_id: asked.append(run_id) is None)
+
+    def taken(_name: str, run_id: str) -> bool:
+        asked.append(run_id)
+        return True
+
+    monkeypatch.setattr("ingest.watch.start", taken)
     now = [100.0]
     afterwards = Afterwards(clock=lambda: now[0])
     story = story_of(cast, 1)
