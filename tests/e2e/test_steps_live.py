@@ -86,7 +86,7 @@ def test_the_keyboard_alone_leads_to_each_ranks_parts_and_a_link_keeps_them(
     browser: Browser, training: Training
 ) -> None:
     with watching(browser, training, "?follow=all") as page:
-        expect(page.locator(".last-in")).to_contain_text("Waited least: rank-1: rank-0 waited 19.0\u00a0s longer")
+        expect(page.locator(".last-in")).to_contain_text("Waited least: rank-1; rank-0 waited 19.0\u00a0s longer")
         expect(page.locator(".inspector h2").first).to_have_text(re.compile(r"Where step \d went"))
         page.keyboard.press("e")
         ranks = page.get_by_role("region", name="What each rank did")
