@@ -1,9 +1,10 @@
 """What stays alive though it should be gone: objects that a training asked to be remembered, and full collections."""
 
 import gc
+import signal
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -162,3 +163,130 @@ def test_after_the_end_nobody_listens_to_the_collector(recording: Recording) -> 
     listening = len(gc.callbacks)
     recording.run.finish()
     assert len(gc.callbacks) == listening - 1
+
+
+def test_the_search_changes_no_dict_of_locals_that_somebody_holds(recording: Recording) -> None:
+    model, rate = Model(), 0.1
+    settings = locals()
+    settings["rate"], settings["more"] = 0.5, 1
+    before = dict(settings)
+
+    def suspended() -> Iterator[object]:
+        mine = [model]
+        yield locals()
+        yield mine
+
+    generator = suspended()
+    theirs = next(generator)
+    recording.run.track(model, "model")
+    rounds(recording, 3)
+    assert len(retained(recording)) == 1
+    assert settings == before
+    assert theirs == {"mine": [model], "model": model}
+    assert rate == 0.1
+
+
+class Rude(type):
+    """A metaclass whose classes tell nothing of themselves."""
+
+    def __getattribute__(cls, name: str) -> object:
+        if name in ("__module__", "__qualname__", "__mro__", "__dict__", "__name__"):
+            raise ArithmeticError(name)
+        return type.__getattribute__(cls, name)
+
+
+class Untold(metaclass=Rude):
+    pass
+
+
+class Unwilling:
+    def __getattribute__(self, name: str) -> object:
+        raise ArithmeticError(name)
+
+    def __hash__(self) -> int:
+        return hash("__name__")
+
+    def __eq__(self, _: object) -> bool:
+        raise ArithmeticError("equal")
+
+
+def _in_attribute(kind: type, model: Model) -> object:
+    holder = kind()
+    object.__setattr__(holder, "model", model)
+    return holder
+
+
+HOSTILE = {
+    "an attribute of what refuses its own": (lambda model: _in_attribute(Unwilling, model), ".model"),
+    "an attribute of what has no class to name": (lambda model: _in_attribute(Untold, model), ".model"),
+    "a dict of keys that cannot be compared": (lambda model: {Unwilling(): model}, "[Unwilling]"),
+}
+
+
+@pytest.mark.parametrize(("make", "key"), HOSTILE.values(), ids=HOSTILE)
+def test_the_search_runs_no_code_of_what_holds_an_object(
+    recording: Recording, caplog: pytest.LogCaptureFixture, make: Callable[[Model], object], key: str
+) -> None:
+    model = Model()
+    holder = make(model)
+    recording.run.track(model, "model")
+    del model
+    rounds(recording, 3)
+    [row] = retained(recording)
+    assert holder is not None
+    assert row.attrs["key"].endswith(key)
+    assert row.attrs["path"].endswith(f"(): holder{key}")
+    assert not caplog.messages
+
+
+def test_of_a_large_container_only_a_part_is_looked_at(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roundwatch.track_links.MOST_LOOKED_AT", 10)
+    looked_into: list[int] = []
+    listed = gc.get_referents
+
+    def counted(held: object) -> list[object]:
+        parts = listed(held)
+        looked_into.append(len(parts))
+        return parts
+
+    monkeypatch.setattr("roundwatch.track_paths.gc.get_referents", counted)
+    models = [*([None] * 3_333), Model()]
+    recording.run.track(models[-1], "model")
+    rounds(recording, 2)
+    [row] = retained(recording)
+    assert row.attrs["key"] == "[...]"
+    assert 3_334 not in looked_into
+
+
+def test_a_part_of_a_boundary_that_fails_is_told_once_and_the_others_go_on(
+    recording: Recording, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ArithmeticError("as it happens")
+
+    monkeypatch.setattr("roundwatch.track.search", fail)
+    monkeypatch.setattr("roundwatch.run.MEMORY_NS", 0)
+    model = Model()
+    recording.run.track(model, "model")
+    rounds(recording, 6)
+    assert [message for message in caplog.messages if "as it happens" in message] == [
+        "what a round brings with it fails, and is left out from here on: ArithmeticError: as it happens"
+    ]
+    assert len(recording.of("round")) == 11
+
+
+def test_what_a_signal_handler_of_the_training_raises_within_a_boundary_passes_on(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def timeout(*_: object) -> None:
+        raise TimeoutError("of the training")
+
+    before = signal.signal(signal.SIGUSR1, timeout)
+    monkeypatch.setattr("roundwatch.track.search", lambda _: signal.raise_signal(signal.SIGUSR1))
+    model = Model()
+    recording.run.track(model, "model")
+    try:
+        with pytest.raises(TimeoutError):
+            rounds(recording, 3)
+    finally:
+        signal.signal(signal.SIGUSR1, before)

@@ -2,6 +2,7 @@
 
 import functools
 import logging
+import signal
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -54,13 +55,39 @@ def harmless(otherwise: Callable[..., Any] | None = None) -> Callable[[F], F]:
         def safely(*args: Any, **kwargs: Any) -> Any:
             try:
                 return call(*args, **kwargs)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the training goes on
+            except Exception as error:
+                if not ours(error):
+                    raise
                 leave_out(f"a call of {call.__name__} is left out: {describe(error)}")
             return None if otherwise is None else otherwise(*args, **kwargs)
 
         return cast("F", safely)
 
     return decorate
+
+
+def ours(error: BaseException) -> bool:
+    """Whether an exception came of what we did; False where a signal handler raised it, as a timeout of the training's.
+
+    Python runs such a handler between any two instructions, ours included: what it raises is meant for the training.
+    """
+    if isinstance(error, RecursionError):  # there is no room left to look
+        return True
+    handlers = [_code(signal.getsignal(number)) for number in signal.valid_signals()]
+    trace = error.__traceback__
+    while trace is not None:
+        if any(trace.tb_frame.f_code is code for code in handlers):
+            return False
+        trace = trace.tb_next
+    return True
+
+
+def _code(handler: Any) -> Any:
+    """The code that a handler begins with: a function's, a method's, a partial's or a callable object's; else None."""
+    while isinstance(handler, functools.partial):
+        handler = handler.func
+    code = getattr(handler, "__code__", None)  # a method has its function's
+    return getattr(type(handler).__call__, "__code__", None) if code is None and callable(handler) else code
 
 
 def describe(error: object) -> str:

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from roundwatch import slots
 from roundwatch.gathering import StepPhase
+from roundwatch.misuse import describe, ours, tell_once
 from roundwatch.phases import Decorator, Ground, Phase, Recorder, Scope
 
 T = TypeVar("T")
@@ -14,10 +15,10 @@ MAX_INDEX = 1 << 31  # what the server keeps
 
 
 class Rounds:
-    """Which round is open, which index comes next, and what is done at each boundary."""
+    """Which round is open, which index comes next, and what is done at each boundary: `parts`, one after the other."""
 
-    def __init__(self, recorder: Recorder, at_boundary: Callable[[], None]) -> None:
-        self.recorder, self._at_boundary = recorder, at_boundary
+    def __init__(self, recorder: Recorder, *parts: Callable[[], None]) -> None:
+        self.recorder, self._parts = recorder, parts
         self.next = 0
         self.open = 0  # how many rounds have begun and not ended
         self._flat: tuple[int, int] | None = None
@@ -50,6 +51,17 @@ class Rounds:
         where = index << slots.THREAD_BITS | self.recorder.here().ground.thread
         self.recorder.ring.put(HEAD, where, int(ended), -1, begin, duration)
         self._at_boundary()
+
+    def _at_boundary(self) -> None:
+        """A part that fails is told once and done no more: the training goes on, and so do the others."""
+        for part in self._parts:
+            try:
+                part()
+            except Exception as error:
+                if not ours(error):
+                    raise
+                self._parts = tuple(kept for kept in self._parts if kept is not part)
+                tell_once(f"what a round brings with it fails, and is left out from here on: {describe(error)}")
 
 
 class Round(Decorator):

@@ -65,13 +65,14 @@ class Run:
         self.id = run_id
         self._ring, self._launcher = ring, launcher
         self._recorder = Recorder(ring)
-        self._rounds = Rounds(self._recorder, self._at_boundary)
+        self._collections = Collections(self._recorder)
+        boundary = (self._collections.write, self._look_for_the_held, self._read_memory, self._look_for_a_shipper)
+        self._rounds = Rounds(self._recorder, *boundary)
         self._heads: dict[Any, tuple[int, int]] = {}
         self._finished = ring.silent
         self._memory_read_ns = 0
         self._watches: list[Any] = []
         self._tracker: Any = None
-        self._collections = Collections(self._recorder)
         if not ring.silent:
             self._collections.listen()
             endings.watch(self, ring)
@@ -104,7 +105,8 @@ class Run:
         if not self._ring.silent:
             from roundwatch.torch import ddp  # noqa: PLC0415 - torch is there only where a training uses it
 
-            self._watches.append(ddp.watch(model, self._recorder))
+            watch = ddp.watch(model, self._recorder)
+            self._watches = [*(known for known in self._watches if known.stays(model)), watch]
 
     @harmless()
     def track(self, obj: Any, label: str) -> None:
@@ -239,19 +241,19 @@ class Run:
             self._launcher.leave(refused=self._ring.refused())
         misuse.sum_up()
 
-    def _at_boundary(self) -> None:
-        """What a round's begin and end bring: the process's memory, and a look whether a shipper lives."""
-        if self._ring.silent:
-            return
-        now = time.monotonic_ns()
-        self._collections.write()
-        if self._tracker is not None:
+    def _look_for_the_held(self) -> None:
+        if self._tracker is not None and not self._ring.silent:
             self._tracker.at_boundary(self._rounds.next)
-        if now - self._memory_read_ns >= MEMORY_NS:
+
+    def _read_memory(self) -> None:
+        now = time.monotonic_ns()
+        if now - self._memory_read_ns >= MEMORY_NS and not self._ring.silent:
             self._memory_read_ns = now
             for reading in process_memory():
                 self._sample(reading.metric, reading.unit, reading.source, reading.value, now)
-        if self._launcher is not None:
+
+    def _look_for_a_shipper(self) -> None:
+        if self._launcher is not None and not self._ring.silent:
             self._launcher.look(self._ring.shipper_seen_ns(), refused=self._ring.refused())
 
     @harmless()

@@ -1,8 +1,11 @@
-"""How one object holds another, in words: a key, an index, an attribute, a variable of a closure."""
+"""How one object holds another, in words: a key, an index, an attribute, a variable of a closure.
+
+No code of the training runs here: what an object's own class or a key's own comparison would do is never asked.
+"""
 
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from types import (
     AsyncGeneratorType,
@@ -11,6 +14,8 @@ from types import (
     FrameType,
     FunctionType,
     GeneratorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
     MethodType,
     ModuleType,
 )
@@ -21,23 +26,38 @@ from roundwatch import track_frames
 MOST_LOOKED_AT = 100_000
 MAX_KEY = 60
 ATTRIBUTES = "\0"  # the dict that holds an object's attributes: it is part of the object
+PLAIN = (str, int, float, bool, bytes, type(None))
+# As `type` has them, whatever a metaclass says.
+MODULE, QUALNAME, BASES, OWN = (type.__dict__[name] for name in ("__module__", "__qualname__", "__mro__", "__dict__"))
 
 
-def named(value: Any) -> str | None:
-    """The name of what lives anyway: a module, its variables, a class; None for anything else."""
-    if isinstance(value, ModuleType):
-        return value.__name__
-    if isinstance(value, type):
-        return f"{value.__module__}.{value.__qualname__}"
-    if type(value) is dict and isinstance(name := value.get("__name__"), str):
-        module = sys.modules.get(name)
-        return name if module is not None and getattr(module, "__dict__", None) is value else None
-    return None
+def modules() -> dict[int, str]:
+    """The names of all modules, by the identity of the module and by that of its variables."""
+    found: dict[int, str] = {}
+    for name, module in list(sys.modules.items()):
+        if is_a(module, ModuleType) and type(name) is str:
+            found[id(module)] = found[id(object.__getattribute__(module, "__dict__"))] = name
+    return found
+
+
+def is_a(value: Any, kinds: Any) -> bool:
+    """As isinstance, by what `value` is and not by what it says of itself."""
+    return issubclass(type(value), kinds)
+
+
+def class_name(kind: type) -> str:
+    """A class's name with its module, without that of builtins."""
+    module, name = (_text(part.__get__(kind)) for part in (MODULE, QUALNAME))
+    return name if module == "builtins" else f"{module}.{name}"
+
+
+def _text(value: Any) -> str:
+    return value if type(value) is str else "?"
 
 
 def link(holder: Any, held: Any) -> str:
     """Where in `holder` `held` is."""
-    told = next((tell for kinds, tell in SORTS if isinstance(holder, kinds)), None)
+    told = next((tell for kinds, tell in SORTS if is_a(holder, kinds)), None)
     if told is not None:
         return told(holder, held)
     frame = _suspended(holder)
@@ -46,10 +66,7 @@ def link(holder: Any, held: Any) -> str:
 
 def described(value: Any) -> str:
     """A container in a few words: its class, and a function's name."""
-    if isinstance(value, FunctionType):
-        return f"function {value.__qualname__}"
-    kind = type(value)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return f"function {_text(value.__qualname__)}" if is_a(value, FunctionType) else class_name(type(value))
 
 
 def joined(links: list[str], *, attribute: bool = False) -> str:
@@ -64,9 +81,25 @@ def joined(links: list[str], *, attribute: bool = False) -> str:
     return text.replace(ATTRIBUTES, "")
 
 
+def first_parts(holder: Any) -> Iterator[Any] | None:
+    """The first MOST_LOOKED_AT parts of a large container of Python's own; None for any other object."""
+    for kind in (dict, list, tuple, set, frozenset, deque):
+        if is_a(holder, kind):
+            if kind.__len__(holder) <= MOST_LOOKED_AT:
+                return None
+            if kind is dict:
+                return (part for item in _items(holder) for part in item)
+            return islice(kind.__iter__(holder), MOST_LOOKED_AT)
+    return None
+
+
+def _items(holder: dict[Any, Any]) -> Iterable[tuple[Any, Any]]:
+    return islice(dict.items(holder), MOST_LOOKED_AT)
+
+
 def _key(holder: dict[Any, Any], held: Any) -> str:
     try:
-        for key, value in islice(holder.items(), MOST_LOOKED_AT):
+        for key, value in _items(holder):
             if value is held:
                 return f"[{_told(key)}]"
             if key is held:
@@ -78,15 +111,18 @@ def _key(holder: dict[Any, Any], held: Any) -> str:
 
 def _told(key: Any) -> str:
     """A key's text; only of plain sorts, whose text runs no code of the training."""
-    plain = type(key) in (str, int, float, bool, bytes, type(None))
-    if plain or (type(key) is tuple and all(type(part) in (str, int, float, bool) for part in key)):
+    if _plain(key) or (type(key) is tuple and all(map(_plain, key))):
         return repr(key)[:MAX_KEY]
-    return type(key).__name__
+    return class_name(type(key)).rpartition(".")[2]
+
+
+def _plain(key: Any) -> bool:
+    return any(type(key) is kind for kind in PLAIN)
 
 
 def closure(holder: Any, cell: Any) -> str | None:
     """The variable of a function that `cell` is; None where it is none."""
-    if not isinstance(holder, FunctionType):
+    if not is_a(holder, FunctionType):
         return None
     variables = zip(holder.__code__.co_freevars, holder.__closure__ or (), strict=False)
     return next((f"(): {name}" for name, known in variables if known is cell), None)
@@ -101,21 +137,25 @@ def _of_method(holder: MethodType, held: Any) -> str:
 
 
 def _of_class(holder: type, held: Any) -> str:
-    return ATTRIBUTES if isinstance(held, dict) else f" in {described(holder)}"
+    return ATTRIBUTES if is_a(held, dict) else f" in {described(holder)}"
 
 
 def _index(holder: Any, held: Any) -> str:
-    at = next((at for at, value in enumerate(islice(holder, MOST_LOOKED_AT)) if value is held), None)
+    kind: Any = next(kind for kind in (list, tuple, deque) if is_a(holder, kind))
+    try:
+        at = next((at for at, value in enumerate(islice(kind.__iter__(holder), MOST_LOOKED_AT)) if value is held), None)
+    except RuntimeError:  # another thread changes it
+        at = None
     return "[...]" if at is None else f"[{at}]"
 
 
 def _suspended(holder: Any) -> FrameType | None:
     """The frame of a generator or coroutine that goes on later."""
-    if isinstance(holder, GeneratorType):
-        return holder.gi_frame
-    if isinstance(holder, CoroutineType):
-        return holder.cr_frame
-    return holder.ag_frame if isinstance(holder, AsyncGeneratorType) else None
+    if is_a(holder, GeneratorType):
+        return holder.gi_frame  # type: ignore[no-any-return]
+    if is_a(holder, CoroutineType):
+        return holder.cr_frame  # type: ignore[no-any-return]
+    return holder.ag_frame if is_a(holder, AsyncGeneratorType) else None
 
 
 def _variable(frame: FrameType, held: Any) -> str:
@@ -127,28 +167,32 @@ def _attribute(holder: Any, held: Any) -> str:
     own = _attributes_of(holder)
     if own is held:
         return ATTRIBUTES
-    for name, value in islice((own or {}).items(), MOST_LOOKED_AT):
-        if value is held:
-            return f".{name}"
-    for kind in type(holder).__mro__:
-        for name, member in list(vars(kind).items()):
-            if type(member).__name__ == "member_descriptor" and _slot(member, holder) is held:
-                return f".{name}"
+    try:
+        name = next((key for key, value in _items(own or {}) if value is held), None)
+    except RuntimeError:  # another thread changes it
+        name = None
+    if name is not None:
+        return f".{_text(name)}"
+    for kind in BASES.__get__(type(holder)):
+        for name, member in list(OWN.__get__(kind).items()):
+            if type(member) is MemberDescriptorType and _slot(member, holder) is held:
+                return f".{_text(name)}"
     return f" in {described(holder)}"
 
 
 def _attributes_of(holder: Any) -> dict[str, Any] | None:
-    try:
-        own = object.__getattribute__(holder, "__dict__")
-    except Exception:  # noqa: BLE001 - has none, or a class made it something else
-        return None
-    return own if type(own) is dict else None
+    for kind in BASES.__get__(type(holder)):
+        for name, member in OWN.__get__(kind).items():
+            if type(name) is str and name == "__dict__" and is_a(member, (GetSetDescriptorType, MemberDescriptorType)):
+                own = _slot(member, holder)
+                return own if type(own) is dict else None
+    return None
 
 
 def _slot(member: Any, holder: Any) -> Any:
     try:
         return member.__get__(holder)
-    except Exception:  # noqa: BLE001 - not set, or not of this object
+    except (AttributeError, TypeError):  # not set, or not of this object
         return None
 
 

@@ -45,6 +45,7 @@ class Search:
     def __init__(self, target: Any) -> None:
         self.deadline = time.monotonic() + MAX_S
         self.variables = track_frames.variables(OWN)
+        self.modules = track_links.modules()
         self.level = [Node(target, "", None)]
         self.seen = {id(target)}
         self.cycle: Node | None = None
@@ -56,8 +57,10 @@ class Search:
             for node in self.level:
                 if (name := self.variables.get(id(node.value))) is not None:
                     return name, node
-                if (named := track_links.named(node.value)) is not None:
+                if (named := self.modules.get(id(node.value))) is not None:
                     return named, node
+                if track_links.is_a(node.value, type):
+                    return track_links.class_name(node.value), node
             if not self.level or time.monotonic() > self.deadline:
                 break
             self.level = self._above()
@@ -72,7 +75,7 @@ class Search:
         ours = {id(part) for part in (values, referrers, below, self.level, *self.level, *self.__dict__.values())}
         found: list[Node] = []
         for referrer in referrers:
-            if id(referrer) in ours or isinstance(referrer, Node | FrameType | weakref.ref):
+            if id(referrer) in ours or track_links.is_a(referrer, (Node, FrameType, weakref.ref)):
                 continue
             node = self._holder(referrer, below)
             if node is not None and len(found) < MAX_WIDTH:
@@ -81,7 +84,7 @@ class Search:
         return found
 
     def _holder(self, referrer: Any, below: dict[int, Node]) -> Node | None:
-        held = next((below[id(part)] for part in gc.get_referents(referrer) if id(part) in below), None)
+        held = self._held_by(referrer, below)
         if held is None:
             return None
         node = Node(referrer, track_links.link(referrer, held.value), held)
@@ -94,6 +97,20 @@ class Search:
         self.seen.add(id(referrer))
         return node
 
+    def _held_by(self, referrer: Any, below: dict[int, Node]) -> Node | None:
+        """What of the last level it holds; of a large container only the first parts are looked at."""
+        parts = track_links.first_parts(referrer)
+        try:
+            held = (below[id(part)] for part in parts or gc.get_referents(referrer) if id(part) in below)
+            if (found := next(held, None)) is not None or parts is None:
+                return found
+        except RuntimeError:  # another thread changes it
+            pass
+        if len(below) == 1:
+            return next(iter(below.values()))
+        self.cut = True
+        return None
+
 
 def search(reference: "weakref.ref[Any]") -> dict[str, Any] | None:
     """What holds the object, as attributes; None where it is gone.
@@ -104,18 +121,22 @@ def search(reference: "weakref.ref[Any]") -> dict[str, Any] | None:
     target = reference()
     if target is None:
         return None
-    kind = f"{type(target).__module__}.{type(target).__qualname__}".removeprefix("builtins.")
+    kind = track_links.class_name(type(target))
     searching = Search(target)
     del target
     found = searching.root()
     said: dict[str, Any] = {"type": kind, "held_by": "not found"}
     if found is not None:
         name, node = found
-        path = track_links.joined(_links(node), attribute=isinstance(node.value, dict))
-        said |= {"held_by": "a name", "path": name + path, **_innermost(node, name)}
+        path = track_links.joined(_links(node), attribute=track_links.is_a(node.value, dict))
+        said |= {"held_by": "a name", "path": name + path, **_innermost(node, name, searching.modules)}
     elif (around := searching.cycle) is not None:
         path = track_links.described(around.value) + track_links.joined(_links(around))
-        said |= {"held_by": "not found" if searching.cut else "a cycle", "path": path, **_innermost(around, "")}
+        said |= {
+            "held_by": "not found" if searching.cut else "a cycle",
+            "path": path,
+            **_innermost(around, "", searching.modules),
+        }
     if searching.cut:
         said["search_cut"] = True
     return said
@@ -130,7 +151,7 @@ def _links(node: Node) -> list[str]:
     return links
 
 
-def _innermost(node: Node, root: str) -> dict[str, str]:
+def _innermost(node: Node, root: str, modules: dict[int, str]) -> dict[str, str]:
     """The container that holds the object itself, and the key in it: `root` where that is a name's own."""
     holder = None
     while node.below is not None:
@@ -139,6 +160,6 @@ def _innermost(node: Node, root: str) -> dict[str, str]:
         node = node.below
     if holder is None:
         return {"container": root}
-    at_root = isinstance(holder.value, dict) and track_links.named(holder.value) is not None
+    at_root = track_links.is_a(holder.value, dict) and id(holder.value) in modules
     container = root if at_root else track_links.described(holder.value)
     return {"container": container, "key": track_links.joined(_links(holder), attribute=at_root)}
