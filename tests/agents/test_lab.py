@@ -319,6 +319,7 @@ def test_the_command_lists_plays_and_tells_what_was_stored(collector: Collector,
     assert listed.returncode == 0
     assert [line.split()[0] for line in listed.stdout.splitlines() if not line.startswith(" ")] == list(EVERY)
     assert (played.returncode, played.stderr) == (0, "")
+    assert played.stdout.splitlines()[0].endswith(f"on {collector.url}; without an answer it tries for a minute")
     records = sum(len(heard.records) for heard in collector.workers())
     assert played.stdout.splitlines()[-1] == f"{records} records stored of run mine in project lab"
     assert {(heard.identity["run"], heard.identity["project"]) for heard in collector.workers()} == {("mine", "lab")}

@@ -4,6 +4,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from ingest.models import Finding, Phase, PhaseName, Round, Run, Sample, Stream,
 from ingest.queries.judging import workers_of
 from ingest.tasks import judge_memory, judge_round
 from roundwatch.lab.catalogue import scenarios
+from roundwatch.lab.jobs import SLOWER_FROM
 from roundwatch.lab.playing import Player, Wishes
 from roundwatch.lab.shapes import Scenario
 from roundwatch.lab.telling import Teller
@@ -23,8 +25,9 @@ def cast(web: str) -> Cast:
     return make_cast()
 
 
-def played(name: str, url: str, cast: Cast) -> tuple[Scenario, Run]:
-    scenario = scenarios()[name]
+def played(name: str, url: str, cast: Cast, rounds: int | None = None) -> tuple[Scenario, Run]:
+    whole = scenarios()[name]
+    scenario = replace(whole, rounds=rounds or whole.rounds)
     teller = Teller(url, issue(cast.team, "lab", ["ingest"]), patience_s=10)
     Player(scenario, teller, Wishes(project="lab", run=name, speed=float("inf"))).play()
     teller.close()
@@ -43,9 +46,9 @@ def closed(run: Run) -> list[Round]:
     return list(Round.objects.filter(run=run, closed=True).order_by("index"))
 
 
-def judged(name: str, url: str, cast: Cast) -> Run:
+def judged(name: str, url: str, cast: Cast, rounds: int | None = None) -> Run:
     """A scenario that was played, with each of its rounds judged and what was left of its memory."""
-    scenario, run = played(name, url, cast)
+    scenario, run = played(name, url, cast, rounds)
     until(lambda: len(closed(run)) == scenario.rounds, "all rounds close")
     for row in closed(run):
         judge_round(str(run.pk), row.index, row.generation)
@@ -133,6 +136,43 @@ def test_the_mixed_runs_hosts_are_known_by_the_model_of_their_devices(web: str, 
         **{f"host-{at}": "NVIDIA A40" for at in range(4)},
         **{f"host-{at}": "NVIDIA H100 80GB HBM3" for at in range(4, 8)},
     }
+
+
+def told(run: Run) -> set[tuple[str, str, tuple[str, ...]]]:
+    """Each finding as kind, phase and who, without the work that every round waits for."""
+    found = Finding.objects.filter(run=run).exclude(kind="work_on_path")
+    return {(row.kind, row.phase, tuple(row.workers)) for row in found}
+
+
+def test_the_straggler_is_named_by_what_it_computes_slowly(web: str, cast: Cast) -> None:
+    run = judged("straggler", web, cast)
+
+    assert told(run) == {("straggler", phase, ("rank-13",)) for phase in ("forward", "backward")}
+    assert min(Finding.objects.get(run=run, phase="backward").rounds) >= SLOWER_FROM
+
+
+def test_of_the_four_gpus_both_failures_are_found(web: str, cast: Cast) -> None:
+    run = judged("four-gpus", web, cast, rounds=120)
+
+    assert told(run) == {("straggler", "data", ("rank-2",)), ("training_unhealthy", "", ("rank-0",))}
+
+
+def test_of_the_mixed_run_the_difference_is_found_and_no_straggler(web: str, cast: Cast) -> None:
+    run = judged("mixed", web, cast)
+
+    assert told(run) == {("imbalance", "train", tuple(f"host-{at}" for at in range(4)))}
+
+
+def test_the_late_hosts_of_a_quorum_are_named_and_hold_up_nobody(web: str, cast: Cast) -> None:
+    run = judged("quorum", web, cast)
+
+    assert told(run) == {("straggler", "encode", ("host-6", "host-7"))}
+    waited = {row.phase: set(row.workers) for row in Finding.objects.filter(run=run, kind="work_on_path")}
+    assert not {phase for phase in ("train", "encode", "upload") if waited.get(phase, set()) & {"host-6", "host-7"}}
+
+
+def test_of_the_pipelined_run_nothing_is_said_but_what_each_round_waits_for(web: str, cast: Cast) -> None:
+    assert told(judged("pipelined", web, cast)) == set()
 
 
 def test_played_fast_its_phases_are_open_on_the_server_until_they_end(web: str, cast: Cast) -> None:

@@ -114,7 +114,8 @@ def _play(scenario: Scenario, wishes: Wishes, teller: Teller, url: str) -> int:
     length = scenario.seconds() - (scenario.acts()[wishes.since - 1].next_s if wishes.since else 0.0)
     takes = "at once" if wishes.speed == float("inf") else f"in {length / wishes.speed:.0f} s"
     print(
-        f"{scenario.name}: {length:.0f} s of {len(scenario.workers)} workers {takes}, run {wishes.run} on {url}",
+        f"{scenario.name}: {length:.0f} s of {len(scenario.workers)} workers {takes}, run {wishes.run} on {url}; "
+        "without an answer it tries for a minute",
         flush=True,
     )
     code = 0

@@ -21,7 +21,8 @@ TEACHES = """
       roundwatch sync /local/spool --all     also what was recorded for a token that was replaced
 
     exit codes:
-      0  nothing is left: the server has it, or has refused it for good, which is counted
+      0  nothing is left: the server has it, or has refused it for good, which is counted. What was recorded for another
+         server or token does not count, unless --from or --all asks for it
       1  something is left: the server was away, or another shipper is at work
       2  it could not begin: a wrong option or folder, no server or no token
 """

@@ -5,12 +5,13 @@ from roundwatch.lab.shapes import Act, Scenario, Who
 
 HOSTS, QUORUM = 8, 6
 LATE = ("host-6", "host-7")
+LATE_S = 7.0  # of encoding: they have sent after the aggregation, and before the others have the new model
 QUICK_S, SLOW_S = 12.0, 26.0  # of training on the newer and the older devices
 COORDINATOR = Who(name="coordinator", machine="coordinator", role="coordinator")
 
 
 def quorum() -> Scenario:
-    """The coordinator goes on when six of eight updates are there."""
+    """The coordinator goes on when six of eight updates are there; who comes later goes on with the model it has."""
     return Scenario(
         name="quorum",
         about="8 hosts of which 6 are enough: two late ones hold up nobody (3 min)",
@@ -73,8 +74,10 @@ def _quorum(index: int, begin_s: float, _failing: frozenset[str]) -> Act:
     made = Composer(begin_s)
     hosts = [f"host-{at}" for at in range(HOSTS)]
     for at, host in enumerate(hosts):
-        _update(made, host, 15.0 + 0.1 * ((at + index) % 4), 8.0 if host in LATE else 2.0)
-    _shared(made, sorted(made.at.values())[QUORUM - 1], hosts)
+        _update(made, host, 15.0 + 0.1 * ((at + index) % 4), LATE_S if host in LATE else 2.0)
+    _shared(made, sorted(made.at.values())[QUORUM - 1], [host for host in hosts if host not in LATE])
+    for host in LATE:
+        made.until(host, "wait", made.at["coordinator"])
     return made.act()
 
 

@@ -10,6 +10,7 @@ from roundwatch.lab.shapes import Act, Read, Scenario, Who
 DATA_S, FORWARD_S, BACKWARD_S, REDUCE_S, OPTIMIZER_S = 0.01, 0.12, 0.25, 0.04, 0.05
 STARVED_RANK, STARVED_S = 2, 0.9
 STRAGGLER, SLOWER = 13, 1.4
+SLOWER_FROM = 120  # steps of a minute before: what is usual is known once warm-up and five windows are over
 Slower = Callable[[int, str], float]
 
 
@@ -30,11 +31,12 @@ def straggler() -> Scenario:
     """Thirty-two ranks; one computes 1.4 times as long."""
     return Scenario(
         name="straggler",
-        about=f"32 ranks on 4 machines; rank-{STRAGGLER} computes {SLOWER} times as long from step 40 on (1 min)",
+        about=f"32 ranks on 4 machines; rank-{STRAGGLER} computes {SLOWER} times as long "
+        f"from step {SLOWER_FROM} on, after a minute (3 min)",
         workers=_ranks(32, per_machine=8),
-        rounds=120,
+        rounds=300,
         make=lambda index, begin_s, _failing: _step(
-            32, index, begin_s, lambda rank, part: _slower(rank, part) if index >= 40 else 1.0
+            32, index, begin_s, lambda rank, part: _slower(rank, part) if index >= SLOWER_FROM else 1.0
         ),
         config={"model": "transformer", "batch": 8},
     )
