@@ -60,6 +60,8 @@ def _handed_out(frame: FrameType) -> dict[str, Any] | None:
     """
     import ctypes  # noqa: PLC0415 - few trainings use it
 
+    if sys.implementation.name != "cpython":
+        raise LookupError("another Python has other frames")
     within, number = PLACES[sys.version_info[:2]]
     word = ctypes.sizeof(ctypes.c_void_p)
     begin = id(frame)
