@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from roundwatch import attributes, endings, layout, misuse, opening, slots, wire
+from roundwatch import attributes, endings, layout, misuse, opening, slots, stacks, wire
 from roundwatch.launch import Launcher
 from roundwatch.misuse import describe, harmless
 from roundwatch.phases import Phase, Recorder
@@ -251,6 +251,8 @@ class Run:
             self._memory_read_ns = now
             for reading in process_memory():
                 self._sample(reading.metric, reading.unit, reading.source, reading.value, now)
+            if not stacks.ours():
+                self._ring.answers(stacks.REFUSED)
 
     def _look_for_a_shipper(self) -> None:
         if self._launcher is not None and not self._ring.silent:
