@@ -1,6 +1,7 @@
 """The site's own map, walked: every path that it answers, so that no new one can be forgotten by a test."""
 
 import re
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,11 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 # A link's secret is the whole of what it takes, whoever has it; of a round its run decides.
 ANYBODYS = {"secret": "no-such-secret", "index": "0"}
+# What names something of a team, where there is no such thing. A parameter that a new path brings must be added here.
+NOTHING = {
+    "run_id": str(uuid.uuid4()), "token_id": "987654321", "slug": "no-team-that-is-1", "alert_id": str(uuid.uuid4()),
+    "rule_id": "987654321", "channel_id": "987654321",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

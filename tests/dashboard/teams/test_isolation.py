@@ -1,7 +1,6 @@
 """Every path of the site, walked from its own map: to a stranger a team's things are as if they had never been."""
 
 import re
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +20,7 @@ from ingest.models import Event, Finding, Phase, Run, Stream, Token
 from tests.cast import Cast, browser_of, make_cast
 from tests.dashboard.live.watcher import act
 from tests.dashboard.runs_of import add_finding
-from tests.dashboard.site_map import Way, ways
+from tests.dashboard.site_map import NOTHING, Way, ways
 from tests.ingest import scenarios
 from tests.ingest.storing import Story, store
 
@@ -63,12 +62,6 @@ def known(cast: Cast) -> dict[str, str]:
         "rule_id": str(Rule.objects.get(name=SECRET).pk),
         "channel_id": str(Channel.objects.get().pk),
     }
-
-
-NOTHING = {
-    "run_id": str(uuid.uuid4()), "token_id": "987654321", "slug": "no-team-that-is-1", "alert_id": str(uuid.uuid4()),
-    "rule_id": "987654321", "channel_id": "987654321",
-}  # fmt: skip
 
 
 def said(browser: Client, method: str, path: str) -> tuple[int, dict[str, str], str, int]:
