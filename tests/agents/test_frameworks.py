@@ -66,7 +66,7 @@ def test_a_training_of_trainer_is_told_by_one_callback(collector: Collector, tmp
     check_rounds(heard, 8)
     assert counts(heard) >= Counter(step=8, forward=16, backward=16, optimizer=8, eval=2, save=2)
     assert [around(heard, part) for part in PARTS] == [{"step"}] * 3
-    assert {"loss", "learning_rate", "eval_loss"} <= metrics(heard)
+    assert metrics(heard) == {"loss", "grad_norm", "learning_rate", "eval_loss"}
     begun = said(heard, "begin")
     assert (begun["rounds"], begun["config"]["gradient_accumulation_steps"]) == (8, 2)
     assert not [value for value in begun["config"].values() if str(tmp_path) in str(value)]

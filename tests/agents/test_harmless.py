@@ -88,7 +88,7 @@ def test_a_training_ends_in_silence_whatever_the_server_does(tmp_path: Path, how
     try:
         process = site.python(f"import sys; sys.stderr = sys.stdout\n{TRAINING}")
         assert process.stdout is not None
-        assert process.stdout.readline() == f"roundwatch: recording to {server.url}, run r\n"
+        assert process.stdout.readline() == f"roundwatch: recording run r: {server.url}/?q=r\n"
         assert process.stdout.readline() == "trained\n"
         assert process.wait(ENDS_S) == 0
         assert process.stdout.read() == ""

@@ -99,7 +99,7 @@ roundwatch.init("p", run_id="r", rank=int(sys.argv[1])).finish()
 @pytest.mark.parametrize(
     ("rank", "changed", "says"),
     [
-        ("0", {}, "roundwatch: recording to http://127.0.0.1:9, run r\n"),
+        ("0", {}, "roundwatch: recording run r: http://127.0.0.1:9/?q=r\n"),
         ("1", {}, ""),
         ("0", {"ROUNDWATCH_MODE": "disabled"}, ""),
         ("1", {"ROUNDWATCH_TOKEN": ""}, "ROUNDWATCH_TOKEN is not set"),
@@ -197,7 +197,7 @@ def test_a_home_that_is_unknown_or_may_not_be_seen_does_not_stop_a_training(know
         )
         ours = folders.OURS if os.getuid() else "roundwatch-54321"
         spool = f"{folder}/{ours}/spool"
-        assert process.stderr == f"recording offline to {spool} (`roundwatch sync` sends it)\n"
+        assert process.stderr == f"roundwatch: recording offline to {spool} (`roundwatch sync` sends it)\n"
         assert process.stdout == f"False {spool}\n"
 
 

@@ -40,9 +40,10 @@ def test_a_wrong_call_is_said_once_and_counted_and_the_training_goes_on(
 ) -> None:
     for _ in range(3):
         wrong(recording.run)
-    assert len(caplog.messages) == 1
+    [told] = caplog.messages
+    assert told.startswith("roundwatch: ")
     recording.run.finish()
-    assert caplog.messages[1:] == ["3 things that the training told were left out; the reasons are above"]
+    assert caplog.messages[1:] == ["roundwatch: 3 things that the training told were left out; the reasons are above"]
     assert recording.of("lifecycle")[-1].attrs == {"state": "finished"}
 
 

@@ -1,6 +1,5 @@
 """Starts a shipper where none runs: from `init`, and again at a round's boundary when the one before has died."""
 
-import logging
 import os
 import subprocess
 import sys
@@ -9,8 +8,8 @@ from pathlib import Path
 
 from roundwatch import locks
 from roundwatch.folders import Destination
+from roundwatch.training_log import warn
 
-logger = logging.getLogger("roundwatch")
 SILENCE_NS = 3_000_000_000  # a living shipper looks several times a second
 AGAIN_NS = 5_000_000_000
 LOCK = "lock"
@@ -56,7 +55,7 @@ class Launcher:
         """
         if refused and not self._told_refused:
             self._told_refused = True
-            logger.warning(
+            warn(
                 "the server refuses the token; records are kept in %s; run `roundwatch doctor`", self._destination.spool
             )
         if self._started is not None and self._started.poll() is not None:
@@ -82,9 +81,7 @@ class Launcher:
     def _tell(self, error: Exception) -> None:
         if not self._told:
             self._told = True
-            logger.warning(
-                "no shipper could be started (%s): records wait in memory, and are dropped when it is full", error
-            )
+            warn("no shipper could be started (%s): records wait in memory, and are dropped when it is full", error)
 
 
 def python_path() -> str:

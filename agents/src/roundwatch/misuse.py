@@ -1,16 +1,15 @@
 """What is wrong in a training's call: said once in its log, counted, and never raised into it."""
 
 import functools
-import logging
 import signal
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from roundwatch.training_log import warn
+
 F = TypeVar("F", bound=Callable[..., Any])
 MOST_TOLD = 100
 MAX_ERROR = 200
-
-logger = logging.getLogger("roundwatch")
 
 
 class _Known:
@@ -28,7 +27,7 @@ def tell_once(message: str) -> None:
     """One warning in the log for each different thing, however often it happens."""
     if message not in _known.told and len(_known.told) < MOST_TOLD:
         _known.told.add(message)
-        logger.warning("%s", message)
+        warn("%s", message)
 
 
 def leave_out(message: str) -> None:
@@ -41,7 +40,7 @@ def sum_up() -> None:
     """Says how much was left out since the last time, where it was more than the one that was told."""
     count, _known.left_out = _known.left_out, 0
     if count > 1:
-        logger.warning("%d things that the training told were left out; the reasons are above", count)
+        warn("%d things that the training told were left out; the reasons are above", count)
 
 
 def harmless(otherwise: Callable[..., Any] | None = None) -> Callable[[F], F]:

@@ -1,7 +1,6 @@
 """What init does before the first record: checks what it was told, finds a place, and says who begins."""
 
 import json
-import logging
 import os
 import sys
 import time
@@ -10,15 +9,15 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from roundwatch import conditions, folders, identity, launchers, namesakes, ring, slots, stacks, wire
 from roundwatch.attributes import configuration, storable
 from roundwatch.folders import Destination
 from roundwatch.launch import Launcher
 from roundwatch.ring import Ring
+from roundwatch.training_log import warn
 
-logger = logging.getLogger("roundwatch")
 TRIES = 3
 MODES = ("online", "offline", "disabled")
 
@@ -49,14 +48,14 @@ def begin(said: Said, who: dict[str, Any], mode: str) -> tuple[Ring, Launcher | 
         destination = _destination(chosen)
         made = _create(destination, found)
     except OSError as error:
-        logger.warning("nothing is recorded: no place for it (%s)", error)
+        warn("nothing is recorded: no place for it (%s)", error)
         return ring.silent(), None, found.run
     lifecycle(made, "begin", data)
     made.answers(stacks.offer())
     if made.where:
         namesakes.look(Path(made.where), found)
     if destination.url and not found.rank:
-        _say(f"recording to {destination.url}, run {found.run}")
+        _say(f"recording run {found.run}: {destination.url}/?q={quote(found.run, safe='')}")
     return made, Launcher(destination), found.run
 
 
@@ -99,11 +98,11 @@ def _destination(mode: str) -> Destination:
     url = os.environ.get("ROUNDWATCH_URL", "") if mode == "online" else ""
     if not url:
         why = "ROUNDWATCH_URL is not set: " if mode == "online" else ""
-        logger.warning("%srecording offline to %s (`roundwatch sync` sends it)", why, spool)
+        warn("%srecording offline to %s (`roundwatch sync` sends it)", why, spool)
         return Destination(spool)
     token = check_token(os.environ.get("ROUNDWATCH_TOKEN", ""))
     if not token:
-        logger.warning("ROUNDWATCH_TOKEN is not set: the server takes nothing without one, records wait in %s", spool)
+        warn("ROUNDWATCH_TOKEN is not set: the server takes nothing without one, records wait in %s", spool)
     return Destination(spool, check_url(url), token)
 
 
@@ -129,7 +128,7 @@ def _folder(destination: Destination) -> Path:
         where = f"{error.strerror or error}: {error.filename or destination.folder}"
         if error.errno not in folders.CLOSED or folders.tmpfs() is None:
             raise OSError(where) from error
-        logger.warning("the disk takes nothing (%s): records wait in memory, and are dropped when it is full", where)
+        warn("the disk takes nothing (%s): records wait in memory, and are dropped when it is full", where)
         return destination.prepare_rings()
 
 
@@ -143,7 +142,7 @@ def _identity(project: str, who: dict[str, Any]) -> wire.Identity:
     _count("rank", who["rank"], wire.MAX_RANK)
     found = identity.find(**who)
     if launchers.NO_COMMON_ID in found.doubts and not found.rank:
-        logger.warning("%s", launchers.NO_COMMON_ID)
+        warn("%s", launchers.NO_COMMON_ID)
     return wire.Identity(
         project=project,
         run=found.run_id or f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(4).hex()}",

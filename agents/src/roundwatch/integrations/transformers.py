@@ -10,6 +10,12 @@ from roundwatch.run import Run, init
 PRIVATE = ("dir", "hub", "token", "run_name", "report_to", "trackio", "url", "password", "secret", "file", "path")
 
 
+# What Trainer adds to each log of how long, how fast and where it stands: the run's phases and rounds tell it.
+ADDED = frozenset({"epoch", "total_flos"})
+ADDED_ENDS = ("_runtime", "_samples_per_second", "_steps_per_second", "_model_preparation_time")
+SUMMARY = "train_runtime"  # stands only in the last log, which has nothing new
+
+
 class Hooks:
     """Records a training: `data`, `step`, `forward`, `backward`, `allreduce`, `optimizer`, `eval`, `save`, its log.
 
@@ -64,7 +70,7 @@ class Hooks:
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         """Numbers of the training or of an evaluation."""
         if self._cues is not None:
-            self._cues.run.log({name: value for name, value in (logs or {}).items() if isinstance(value, int | float)})
+            self._cues.run.log(_metrics(logs or {}))
         if self._logs:
             self._logs = False
             self._next(state)
@@ -107,6 +113,15 @@ class Hooks:
         if self._cues is not None:
             self._cues.end(name)
             self._next(state)
+
+
+def _metrics(logs: dict[str, Any]) -> dict[str, float]:
+    """Losses, the learning rate, gradients' norms, what a `compute_metrics` gives, and what is logged by hand."""
+    return {
+        name: value
+        for name, value in logs.items()
+        if isinstance(value, int | float) and not (name in ADDED or name.endswith(ADDED_ENDS) or SUMMARY in logs)
+    }
 
 
 def _config(args: Any) -> dict[str, Any]:

@@ -2,16 +2,13 @@
 
 from typing import Any
 
-import psycopg
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connection
 
 from dashboard.teams import login_links
 from dashboard.teams.models import User
+from dashboard.teams.reachable import reach_database
 from dashboard.teams.teams import ensure_first_team
-
-_SECONDS = 3
 
 
 class Command(BaseCommand):
@@ -26,17 +23,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, user: str | None, **options: Any) -> None:
         """Make the link. That no server runs is told at once, without the pool's patience and its warnings."""
-        _reach_database()
+        reach_database()
         self.stdout.write(settings.PUBLIC_URL + login_links.make(_person(user)))
-
-
-def _reach_database() -> None:
-    try:
-        psycopg.connect(**{**connection.get_connection_params(), "connect_timeout": _SECONDS}).close()
-    except psycopg.OperationalError:
-        raise CommandError(
-            f"No Roundwatch runs on {settings.DATA.root}. Start it with sh deploy/up, or say where by ROUNDWATCH_DATA."
-        ) from None
 
 
 def _person(username: str | None) -> User:

@@ -5,12 +5,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dashboard.teams.models import Role, Team
+from dashboard.teams.reachable import reach_database
 from dashboard.teams.teams import add_member
 
 
 class Command(BaseCommand):
     """Makes the account where there is none; `login_url --user` then makes a link that signs it in."""
 
+    requires_system_checks: list[str] = []
     help = "Put a person into a team; an account is made where there is none."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -21,6 +23,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, team: str, user: str, role: Role, **options: Any) -> None:
         """Add or change the membership, or say in one sentence why not."""
+        reach_database()
         found = next((each for each in Team.objects.all() if team in (each.name, each.slug, str(each.pk))), None)
         if found is None:
             raise CommandError(f"There is no team {team!r}.")
