@@ -245,6 +245,16 @@ def test_a_round_of_steps_begins_with_the_wait_for_its_data(recording: Recording
     assert recording.of("round")[0].record.t0 == recording.phases()[0].record.t0
 
 
+def test_what_follows_the_loop_counts_to_the_last_step_unless_it_has_a_round_of_its_own(recording: Recording) -> None:
+    list(recording.run.steps(range(3)))
+    with recording.run.phase("save"):
+        pass
+    with recording.run.round(), recording.run.phase("eval"):
+        pass
+    rounds = {row.name: row.record.round for row in recording.phases()}
+    assert (rounds["save"], rounds["eval"]) == (2, 3)
+
+
 def test_steps_within_a_round_are_phases_of_it(recording: Recording) -> None:
     run = recording.run
     with run.round(6):

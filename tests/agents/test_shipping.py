@@ -393,7 +393,8 @@ run.finish()
 def test_a_refused_token_is_said_once_in_the_trainings_own_log(site: Site, collector: Collector) -> None:
     collector.answers = lambda _: (401, {})
     site.shipper()
-    message = f"the server refuses the token; records are kept in {site.destination.spool}; run `roundwatch doctor`"
+    kept = f"records are kept in {site.destination.spool}"
+    message = f"roundwatch: the server refuses the token; {kept}; run `roundwatch doctor`"
     for code in (ROUNDS_UNTIL_TOLD, REFUSED_AT_THE_END):
         training = subprocess.run(
             [sys.executable, "-c", code], env=site.environment, capture_output=True, text=True, check=True, timeout=60
@@ -409,7 +410,7 @@ def test_a_training_too_short_to_hear_of_a_refused_token_is_told_when_the_next_b
     note = site.folder / launch.REFUSED
     until(note.exists, "the refusal is noted")
     told = site.run(f"import sys; sys.stderr = sys.stdout\n{TRAINING}")
-    assert told.startswith("the server refuses the token; records are kept in ")
+    assert told.startswith("roundwatch: the server refuses the token; records are kept in ")
     collector.answers = lambda _: None
     os.kill(site.holder(), signal.SIGTERM)
     until(lambda: not site.holder(), "the shipper has left")

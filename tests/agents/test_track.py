@@ -270,7 +270,7 @@ def test_a_part_of_a_boundary_that_fails_is_told_once_and_the_others_go_on(
     recording.run.track(model, "model")
     rounds(recording, 6)
     assert [message for message in caplog.messages if "as it happens" in message] == [
-        "what a round brings with it fails, and is left out from here on: ArithmeticError: as it happens"
+        "roundwatch: what a round brings with it fails, and is left out from here on: ArithmeticError: as it happens"
     ]
     assert len(recording.of("round")) == 11
 
