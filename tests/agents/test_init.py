@@ -92,14 +92,14 @@ IN_ONE_LINE = """
 import sys, roundwatch
 from roundwatch import launch
 launch.Launcher._start_where_none_is = lambda _: None
-roundwatch.init("p", run_id="r", rank=int(sys.argv[1])).finish()
+roundwatch.init("p", run_id="r &1", rank=int(sys.argv[1])).finish()
 """
 
 
 @pytest.mark.parametrize(
     ("rank", "changed", "says"),
     [
-        ("0", {}, "roundwatch: recording run r: http://127.0.0.1:9/?q=r\n"),
+        ("0", {}, "roundwatch: recording run r &1: http://127.0.0.1:9/?q=r%20%261\n"),
         ("1", {}, ""),
         ("0", {"ROUNDWATCH_MODE": "disabled"}, ""),
         ("1", {"ROUNDWATCH_TOKEN": ""}, "ROUNDWATCH_TOKEN is not set"),
