@@ -128,9 +128,11 @@ def test_hostile_names_are_text_in_every_part_of_the_live_page(
             sound(page, width)
         page.goto(f"{web}/runs/{run.pk}/conditions/")
         assert page.title() == f"Conditions of {NAMES[1]} · Roundwatch"
-        assert texts(page, ".fact dt bdi") == plain(
-            legible(f"{name} {part}") for name in NAMES for part in ("key", name)
-        )
+        configured, said = ".card[aria-label=Configuration]", ".card:not([aria-label=Configuration])"
+        for card, between in ((configured, "."), (said, " ")):
+            assert texts(page, f"{card} .fact dt bdi") == plain(
+                legible(f"{name}{between}{part}") for name in NAMES for part in ("key", name)
+            )
         sound(page, width)
         page.goto(f"{web}/runs/{run.pk}/?show=table&follow=all")
         expect(page.locator(".phases tbody tr")).to_have_count(2 * len(NAMES))

@@ -33,6 +33,7 @@ def inbox(browser: Browser, web: str, people: Cast, run: Run) -> Iterator[Page]:
     with signed_in(browser, web, people) as page:
         page.get_by_role("link", name="Alerts").click()
         expect(page.get_by_role("heading", name="Alerts")).to_be_visible()
+        page.wait_for_load_state()  # its keys are heard once its module has run
         yield page
 
 
@@ -61,6 +62,7 @@ def test_the_inbox_is_worked_through_by_keyboard(inbox: Page) -> None:
     inbox.keyboard.press("s")
     expect(inbox.locator("tbody tr").nth(1)).to_contain_text("silenced")
     assert state("upload") == AlertState.SILENCED
+    selected(inbox, "slow encode")
     inbox.keyboard.press("Enter")
     expect(inbox.get_by_text("What was sent")).to_be_visible()
 

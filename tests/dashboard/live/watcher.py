@@ -12,6 +12,7 @@ from django.db import connections
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Origin
 
+from dashboard.live.snapshot import MOST_SPANS
 from ingest.feed.frames import FrameType, decode
 from tests.cast import browser_of
 
@@ -47,8 +48,10 @@ class Watcher:
         await self.cut()
 
     async def load(self) -> None:
+        again = {"spans": MOST_SPANS} if self.meta else {}  # as a page does, which shows all of that already
+        path = f"{self.web}/runs/{self.run_id}/live/snapshot"
         async with httpx.AsyncClient(timeout=30) as client:
-            answer = await client.get(f"{self.web}/runs/{self.run_id}/live/snapshot", headers={"Cookie": self.cookie})
+            answer = await client.get(path, params=again, headers={"Cookie": self.cookie})
         assert answer.status_code == 200, answer.text
         self.forget()
         self.take(answer.content)
