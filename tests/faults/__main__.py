@@ -2,6 +2,7 @@
 
 import argparse
 import secrets
+import signal
 import sys
 import traceback
 from contextlib import AbstractContextManager, ExitStack
@@ -34,6 +35,7 @@ def main() -> int:
     options = parser.parse_args()
     names = [name for name in FAULTS if options.only in name]
     if options.list:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` reads no more
         print("\n".join(FAULTS))
         return 0
     if not names:
