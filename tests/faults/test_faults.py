@@ -3,6 +3,7 @@
 They are in an order: each leaves a product that is right again, and the last test accounts for every record of all.
 """
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -54,6 +55,11 @@ def test_faults_are_listed_without_what_only_tests_need() -> None:
     listed = "import sys; sys.modules |= dict.fromkeys(('httpx', 'playwright', 'pytest', 'websockets'))\n"
     listed += "from tests.faults.__main__ import main; sys.argv[1:] = ['--list']; sys.exit(main())"
     assert subprocess.check_output([sys.executable, "-c", listed], cwd=ROOT, text=True).splitlines() == list(FAULTS)
+
+
+def test_the_command_needs_nothing_that_pytest_sets_up() -> None:
+    bare = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+    subprocess.run([sys.executable, "-c", "import tests.faults.campaign"], cwd=ROOT, env=bare, check=True)
 
 
 def test_a_choice_that_matches_no_fault_is_said_to(

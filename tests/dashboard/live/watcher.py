@@ -12,11 +12,12 @@ from django.db import connections
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Origin
 
-from dashboard.live.snapshot import MOST_SPANS
 from ingest.feed.frames import FrameType, decode
 from tests.cast import browser_of
 
 Span = tuple[int, int]  # attempt, start number
+
+AGAIN_SPANS = 200_000  # what a page asks for when it has shown the run before
 
 
 class Watcher:
@@ -48,7 +49,7 @@ class Watcher:
         await self.cut()
 
     async def load(self) -> None:
-        again = {"spans": MOST_SPANS} if self.meta else {}  # as a page does, which shows all of that already
+        again = {"spans": AGAIN_SPANS} if self.meta else {}
         path = f"{self.web}/runs/{self.run_id}/live/snapshot"
         async with httpx.AsyncClient(timeout=30) as client:
             answer = await client.get(path, params=again, headers={"Cookie": self.cookie})
