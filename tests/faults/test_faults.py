@@ -59,7 +59,12 @@ def test_faults_are_listed_without_what_only_tests_need() -> None:
 
 def test_the_command_needs_nothing_that_pytest_sets_up() -> None:
     bare = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
-    subprocess.run([sys.executable, "-c", "import tests.faults.campaign"], cwd=ROOT, env=bare, check=True)
+    subprocess.run(
+        [sys.executable, "-c", "import tests.faults.campaign, tests.faults.page, tests.faults.watched"],
+        cwd=ROOT,
+        env=bare,
+        check=True,
+    )
 
 
 def test_a_choice_that_matches_no_fault_is_said_to(
