@@ -14,8 +14,9 @@ from ingest.models import Run, Stream
 from ingest.queries import judging, judging_windows
 from ingest.queries.fixed_rows import read_columns
 from ingest.queries.judging_memory_spans import memory_spans
-from ingest.queries.live import STREAMS_OF_RUN, streams_of
+from ingest.queries.live import streams_of
 from ingest.queries.memory_events import Told, told_between
+from ingest.queries.series_of_run import SAMPLE_TYPES, SAMPLES, SERIES
 
 # What is read of a worker's memory, the nearest to the training first: wider ones contain it.
 _OF_PROCESS = ("process_memory_bytes", "cgroup_memory_bytes")
@@ -30,17 +31,6 @@ _MOST_READINGS = 400_000
 _PERIOD_NS = 2 * 10**9  # of the samplers: so many readings are expected of a series
 _AFTER_NS = 15 * 60 * 10**9  # after the end readings are looked for
 
-_SERIES = f"""
-SELECT c.id, w.index, coalesce(nullif(t.machine, ''), w.machine), c.metric, c.device
-FROM ({STREAMS_OF_RUN}) AS s JOIN ingest_stream t ON t.id = s.id JOIN ingest_series c ON c.stream_id = s.id
-LEFT JOIN ingest_worker w ON w.id = coalesce(c.worker_id, t.worker_id)
-WHERE c.metric = ANY(%s) ORDER BY t.index
-"""  # noqa: S608 - ours
-_SAMPLES = """
-SELECT series_id, time_ns, value FROM ingest_sample
-WHERE series_id = ANY(%s::int8[]) AND time_ns BETWEEN %s AND %s AND arrived >= %s ORDER BY series_id, time_ns LIMIT %s
-"""
-_SAMPLE_TYPES = {"series": "int8", "time_ns": "int8", "value": "float8"}
 
 # Of which worker (None: of a machine), on which machine, of which device.
 _Place = tuple[int | None, str, str]
@@ -143,14 +133,14 @@ def _nearest(read: _Read, spans: dict[int, tuple[Span, ...]]) -> dict[tuple[str,
 
 def _read(run: Run, begin_ns: int, until_ns: int) -> _Read:
     with connection.cursor() as cursor:
-        cursor.execute(_SERIES, [*streams_of(run), _METRICS])
+        cursor.execute(SERIES, [*streams_of(run), _METRICS])
         # A worker that has begun again has the series of each attempt: the newest counts.
         series = {(metric, (lane, machine, device)): key for key, lane, machine, metric, device in cursor.fetchall()}
         if not any(place[0] is not None for _, place in series):
             return _Read({}, {}, {})
         begin_ns = max(begin_ns, until_ns - _MOST_READINGS * _PERIOD_NS // len(series))
         limits = [list(series.values()), begin_ns, until_ns, run.first_day, _MOST_READINGS]
-        columns = read_columns(cursor, _SAMPLES, limits, _SAMPLE_TYPES)
+        columns = read_columns(cursor, SAMPLES, limits, SAMPLE_TYPES)
     keys, first = np.unique(columns["series"], return_index=True)
     times, values = np.split(columns["time_ns"], first[1:]), np.split(columns["value"], first[1:])
     return _Read(series, dict(zip(keys.tolist(), times, strict=False)), dict(zip(keys.tolist(), values, strict=False)))

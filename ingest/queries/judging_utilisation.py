@@ -6,22 +6,11 @@ from django.db import connection
 from ingest.detection.facts import Floats, History
 from ingest.models import Run
 from ingest.queries.fixed_rows import read_columns
-from ingest.queries.live import STREAMS_OF_RUN, streams_of
+from ingest.queries.live import streams_of
+from ingest.queries.series_of_run import SAMPLE_TYPES, SAMPLES, SERIES
 
 _BUSY, _HELD = "gpu_utilisation_ratio", "process_gpu_memory_bytes"
 _MOST_READINGS = 200_000
-
-_SERIES = f"""
-SELECT c.id, w.index, coalesce(nullif(t.machine, ''), w.machine), c.metric, c.device
-FROM ({STREAMS_OF_RUN}) AS s JOIN ingest_stream t ON t.id = s.id JOIN ingest_series c ON c.stream_id = s.id
-LEFT JOIN ingest_worker w ON w.id = coalesce(c.worker_id, t.worker_id)
-WHERE c.metric = ANY(%s) ORDER BY t.index
-"""  # noqa: S608 - ours
-_SAMPLES = """
-SELECT series_id, time_ns, value FROM ingest_sample
-WHERE series_id = ANY(%s::int8[]) AND time_ns BETWEEN %s AND %s AND arrived >= %s ORDER BY series_id, time_ns LIMIT %s
-"""
-_SAMPLE_TYPES = {"series": "int8", "time_ns": "int8", "value": "float8"}
 
 
 def utilisation(run: Run, history: History, last: int) -> Floats | None:
@@ -57,7 +46,7 @@ def _length_ns(history: History) -> int:
 
 def _series(run: Run) -> dict[int, tuple[int | None, str, str, str]]:
     with connection.cursor() as cursor:
-        cursor.execute(_SERIES, [*streams_of(run), [_BUSY, _HELD]])
+        cursor.execute(SERIES, [*streams_of(run), [_BUSY, _HELD]])
         return {key: (lane, machine, metric, device) for key, lane, machine, metric, device in cursor.fetchall()}
 
 
@@ -65,7 +54,7 @@ def _means(run: Run, keys: list[int], bounds: list[int]) -> dict[int, Floats]:
     """For each series its mean in each window; `bounds` are their ends, after the begin of the first."""
     with connection.cursor() as cursor:
         limits = [keys, bounds[0], bounds[-1], run.first_day, _MOST_READINGS]
-        columns = read_columns(cursor, _SAMPLES, limits, _SAMPLE_TYPES)
+        columns = read_columns(cursor, SAMPLES, limits, SAMPLE_TYPES)
     window = np.searchsorted(np.array(bounds[1:]), columns["time_ns"], "left")
     found: dict[int, Floats] = {}
     for key in np.unique(columns["series"]).tolist():
