@@ -117,10 +117,11 @@ class Watched:
 
     def assert_conserved(self) -> None:
         """Of a training that has ended: produced = stored + counted gaps + quarantined, row by row."""
-        oracle.await_none(lambda: oracle.conserved(self.stage.database, "s.run_id = %s", self.run), 60)
-        broken = oracle.explained(self.stage.database, self.run, self.ledger.rounds())
-        assert not broken, f"{self.name}: " + "; ".join(broken)
+        database, rounds = self.stage.database, self.ledger.rounds()
+        # What arrived so far adds up also before the last of it has arrived.
         self._assert_ended()
+        oracle.await_none(lambda: oracle.conserved(database, "s.run_id = %s", self.run), 60)
+        oracle.await_none(lambda: oracle.explained(database, self.run, rounds), 60)
         for sort, calls in self.returned().items():
             for thread, (count, _) in oracle.stored(self.stage.database, self.run, sort).items():
                 surplus = count - calls.get(thread, 0)
