@@ -9,7 +9,7 @@ from roundwatch.misuse import describe, tell_once
 TRAVELLED, HIDDEN = "backward_comm_time", "backward_compute_comm_overlap_time"
 MEASURED_AT = "backward_comm_time_start"
 UNTOLD = -1, -1
-SHORT_NS, SOME = 5_000_000, 16
+SHORT_NS, SOME = 50_000_000, 16
 
 
 class Overlap:
