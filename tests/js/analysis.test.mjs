@@ -69,7 +69,7 @@ test("a check passes, fails, is not there, cannot be told or was not measured", 
   assert.deepEqual(said({ passed: false }), ["failed, ≤ 10 s", "bad"]);
   assert.deepEqual(said({ passed: null })[1], "warn");
   assert.deepEqual(said({ most_s: null, passed: null }), ["no check", "muted"]);
-  assert.deepEqual(said({ abstained: "its end came before its begin" }), ["its end came before its begin", "muted"]);
+  assert.deepEqual(said({ abstained: "its end came before its begin" }), ["not measured: its end came before its begin", "muted"]);
 });
 
 test("what could not be seen is said as detection says it", () => {

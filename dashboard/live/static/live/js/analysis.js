@@ -93,7 +93,7 @@ export function fixRows({ joint, fixes }) {
 
 /** Whether an interval passed its check, in words, with the tone to say it in. */
 export function checkText({ abstained, most_s: most, passed }) {
-  if (abstained) return [abstained, "muted"];
+  if (abstained) return [`not measured: ${abstained}`, "muted"];
   if (most === null) return ["no check", "muted"];
   if (passed === null) return [`≤ ${most} s: within the clocks’ error`, "warn"];
   return passed ? [`passed, ≤ ${most} s`, "good"] : [`failed, ≤ ${most} s`, "bad"];

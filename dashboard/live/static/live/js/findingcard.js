@@ -5,7 +5,7 @@ import { isolated } from "./format.js";
 
 const MOST_MARKED = 8;
 const MOST_RANGES = 6;
-const KIND_TITLES = { straggler: "Slow", slow_phase: "Slow, still running", work_on_path: "Waited for" };
+const KIND_TITLES = { straggler: "Slow", slow_phase: "Slow, still running", work_on_path: "Waited for", interval_failed: "Check failed:" };
 const NO_ROUND = [];
 
 /** Numbers of rounds in words, those that follow each other as a range: "steps 200 to 299", "rounds 3, 7 to 9". */

@@ -105,10 +105,10 @@ export class RoundInspector {
   #interval(interval, { words, goTo }) {
     const [check, tone] = checkText(interval);
     const line = [el("span", {}, isolated(interval.name)), el("b", {}, interval.ns === null ? "–" : duration(interval.ns)), el("span", { "data-tone": tone }, check)];
-    if (!interval.parts.length) return el("p", { class: "interval" }, line);
+    if (!interval.parts.length) return el("p", { class: "interval", title: interval.between || null }, line);
     const rows = pathRows(interval.parts, words).map((row) => ({ ...row, detail: isolated(row.worker), seconds: row.ns / 1e9, share: row.ns / interval.ns, go: goTo(row.piece) }));
     const keep = ({ target }) => (target.open ? this.opened.add(interval.name) : this.opened.delete(interval.name));
-    const missing = el("p", { class: "muted" }, `${interval.not_instrumented_ns ? `${duration(interval.not_instrumented_ns)} not` : "all of it"} instrumented · ±\u00a0${duration(interval.error_ns)}`);
+    const missing = el("p", { class: "muted" }, interval.between && [isolated(interval.between), el("br")], `${interval.not_instrumented_ns ? `${duration(interval.not_instrumented_ns)} not` : "all of it"} instrumented · ±\u00a0${duration(interval.error_ns)}`);
     return el("details", { open: this.opened.has(interval.name), toggle: keep }, el("summary", { class: "interval" }, line), el("table", { class: "parts" }, el("tbody", {}, rows.map(partRow))), missing);
   }
 
