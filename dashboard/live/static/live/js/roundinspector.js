@@ -1,6 +1,6 @@
 // What a closed round waited for: two bars that sum, what would save time, intervals, and what could not be seen.
 
-import { checkText, fixRows, pathRows, sightText, waitingRows, whoseText } from "./analysis.js";
+import { checkText, fixRows, gpuSeconds, pathRows, sightText, waitingRows, whoseText } from "./analysis.js";
 import { definition } from "./definition.js";
 import { el, fill } from "./dom.js";
 import { duration, isolated, plural, share } from "./format.js";
@@ -91,7 +91,7 @@ export class RoundInspector {
     const nothing = found.abstained || (found.recoverable_ns > 0 ? "Nothing by itself would save a thousandth of it." : "Nobody took longer than its peers on what it waited for.");
     return el("section", { class: "card what-if" }, named("h3", "What if", text),
       rows.length > 0 && el("table", { class: "parts" }, el("tbody", {}, rows.map(({ text: scope, saved, waited }) => el("tr", { "data-ns": saved },
-        el("th", { scope: "row" }, scope, waited > 0 && el("small", { class: "muted" }, `others lost ${Math.round(waited / 1e9).toLocaleString("en")} GPU-seconds to it`)),
+        el("th", { scope: "row" }, scope, gpuSeconds(waited) && el("small", { class: "muted" }, `others lost ${gpuSeconds(waited)} to it`)),
         el("td", { "data-tone": saved > 0 ? "good" : null }, saved > 0 ? `−\u00a0${duration(saved)}` : "saves nothing"))))),
       (!rows.length || found.abstained) && el("p", { class: "muted" }, nothing));
   }
