@@ -240,15 +240,19 @@ def judge_intervals(run_id: str) -> None:
         if judged is not None:
             run, reach = judged
             history = judging.history(key, reach)
-            verdicts = interval_checks.judge(history, *intervals.looked_at(run, history))
+            rule = partial(interval_checks.judge, history, *intervals.looked_at(run, history))
+            verdicts = _guarded(key, interval_checks.KIND, rule) or ()
             changed = findings.put_lasting(run, interval_checks.KIND, _known_from(history), verdicts)
             asked = {str(one) for one in intervals.asked(run).intervals}
             changed += asked_intervals.withdraw_others(run, interval_checks.KIND, asked)
     publish_findings(key, changed)
     if judged is not None:
-        for row in intervals.newest_rounds(judged[0], _ANALYSED_OF):
-            if rounds.analysis_of(row) is not None:
-                analyse_round(run_id, row.index, row.generation)
+        known = [row for row in intervals.newest_rounds(judged[0], _ANALYSED_OF) if rounds.analysis_of(row) is not None]
+        for row in known:
+            _guarded(key, "a round by itself", partial(analyse_round, run_id, row.index, row.generation))
+        # Who looks at one of them asks for it again.
+        told = rounds.steps(key, [row.pk for row in known])
+        publish(key, messages.steps(told.rows, told.newest))
     asked_intervals.judged(key, since)
 
 
