@@ -14,6 +14,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from ingest.detection import (
     causes,
     imbalance,
+    interval_checks,
     round_analysis,
     straggler,
     summary,
@@ -30,6 +31,7 @@ from ingest.feed.publisher import publish, publish_findings
 from ingest.queries import (
     analysing,
     artifacts,
+    intervals,
     judging,
     judging_causes,
     judging_memory,
@@ -39,12 +41,14 @@ from ingest.queries import (
     rounds,
 )
 from ingest.store import analyses, deletion, findings, live_findings, memory_findings, summaries
+from ingest.store import intervals as asked_intervals
 from ingest.store.findings import Changed
 from ingest.store.locks import Lock, hold
 from ingest.store.summaries import Try
 
 _log = logging.getLogger(__name__)
 _Judged = TypeVar("_Judged")
+_ANALYSED_OF = 20  # rounds whose intervals are measured anew at once; others when somebody asks for them
 _UTILISED_OF = 6  # windows whose devices are looked at: of what went on before, its finding tells
 
 
@@ -129,6 +133,7 @@ def _judge_lasting(judged: judging.Closed, history: History) -> Changed:
         work_on_path.KIND: partial(_work_on_path, judged, history),
         imbalance.KIND: partial(imbalance.judge, history),
         training_health.KIND: partial(_training_health, judged),
+        interval_checks.KIND: lambda: interval_checks.judge(history, *intervals.looked_at(run, history)),
     }
     changed: Changed = []
     for kind, rule in rules.items():
@@ -221,6 +226,34 @@ def analyse_round(run_id: str, index: int, generation: int) -> None:
     due = analysing.due(UUID(run_id), index, generation)
     if due is not None:
         analyses.save(due.id, due.version, round_analysis.told(due.given))
+
+
+@shared_task(name="ingest.judge_intervals")
+def judge_intervals(run_id: str) -> None:
+    """Judge a run's intervals anew, as they are asked for now; the watcher asks again until that is done."""
+    key = UUID(run_id)
+    since = asked_intervals.is_due(key)
+    with transaction.atomic():
+        hold(Lock.JUDGING, key)
+        judged = judging_windows.whole(key)
+        changed: Changed = []
+        if judged is not None:
+            run, reach = judged
+            history = judging.history(key, reach)
+            rule = partial(interval_checks.judge, history, *intervals.looked_at(run, history))
+            verdicts = _guarded(key, interval_checks.KIND, rule) or ()
+            changed = findings.put_lasting(run, interval_checks.KIND, _known_from(history), verdicts)
+            asked = {str(one) for one in intervals.asked(run).intervals}
+            changed += asked_intervals.withdraw_others(run, interval_checks.KIND, asked)
+    publish_findings(key, changed)
+    if judged is not None:
+        known = [row for row in intervals.newest_rounds(judged[0], _ANALYSED_OF) if rounds.analysis_of(row) is not None]
+        for row in known:
+            _guarded(key, "a round by itself", partial(analyse_round, run_id, row.index, row.generation))
+        # Who looks at one of them asks for it again.
+        told = rounds.steps(key, [row.pk for row in known])
+        publish(key, messages.steps(told.rows, told.newest))
+    asked_intervals.judged(key, since)
 
 
 @shared_task(name="ingest.delete_run")

@@ -23,6 +23,7 @@ from ingest.feed.publisher import publish, publish_findings
 from ingest.feed.starting import start
 from ingest.queries import rounds as queries
 from ingest.queries import runs
+from ingest.queries.intervals import runs_due
 from ingest.queries.unjudged import unjudged
 from ingest.store import deletion, findings, outbox, retention, rounds, states
 
@@ -31,6 +32,7 @@ _log = logging.getLogger(__name__)
 _UNJUDGED_FOR_S = 2.0  # a closed round is left to the one who closed it for so long
 _ASK_AGAIN_S = 15.0  # then asked for again, should the task have been lost
 _MOST_ASKED = 500
+_MOST_INTERVALS = 50  # runs at a time
 _AFTERWARDS_S = 15.0  # between two looks at the memory that an ended run holds
 QUICK_LOCK, SLOW_LOCK, OPEN_LOCK = 72_021, 72_022, 72_023  # only have to differ from our other advisory locks
 
@@ -116,6 +118,12 @@ def tell_people() -> None:
     outbox.ask_if_due(timezone.now())
 
 
+def judge_intervals() -> None:
+    """Ask for runs whose intervals have been changed; their rows go with the judgement."""
+    for run_id in runs_due(_MOST_INTERVALS):
+        start("ingest.judge_intervals", str(run_id))
+
+
 def go_on_deleting() -> None:
     """Ask for the rest of deletions that have begun."""
     for run_id in deletion.unfinished():
@@ -142,6 +150,7 @@ def quick_chores() -> list[Chore]:
         Chore("memory after the end", 5.0, Afterwards().scan),
         Chore("findings of ended runs", 5.0, resolve_findings),
         Chore("alerts", 2.0, tell_people),
+        Chore("intervals", 5.0, judge_intervals),
         Chore("deletions", 30.0, go_on_deleting),
     ]
 

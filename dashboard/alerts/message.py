@@ -19,6 +19,7 @@ _MOST_CHARS = 2000
 _WORDS = {
     "straggler": "slow", "slow_phase": "slow now", "stalled": "stalled", "missing": "not begun",
     "worker_lost": "lost", "worker_failed": "failed", "out_of_memory": "out of memory", "run_stalled": "run stalled",
+    "interval_failed": "check failed:",
 }  # fmt: skip
 
 

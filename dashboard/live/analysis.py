@@ -10,7 +10,7 @@ from dashboard.live.reading import in_thread
 from ingest.detection import round_analysis
 from ingest.feed.starting import start
 from ingest.models import Round, Run
-from ingest.queries import analysing, rounds
+from ingest.queries import analysing, intervals, rounds
 from ingest.store import analyses
 
 _computing = threading.Lock()  # of viewers who ask for the same round at once, one has it computed
@@ -30,15 +30,15 @@ async def analysis(request: HttpRequest, run: Run) -> HttpResponseBase:
 
 
 def _told(run: Run, index: int) -> dict[str, Any]:
-    row = _row(run, index)
-    found = rounds.analysis_of(row)
+    row, stamp = _row(run, index), intervals.asked(run).stamp
+    found = rounds.asked_analysis_of(row, stamp)
     if found is None and row.closed:
         if analysing.is_long(row):
             start("ingest.analyse_round", str(row.run_id), row.index, row.generation)
             return analysis_json(row, None) | {"state": "asked"}
         with _computing:
             row = _row(run, index)
-            found = rounds.analysis_of(row) or _computed(row)
+            found = rounds.asked_analysis_of(row, stamp) or _computed(row)
     return analysis_json(row, found)
 
 
@@ -83,6 +83,10 @@ def _piece(one: dict[str, Any], begin_ns: int) -> dict[str, Any]:
 
 
 def _interval(one: dict[str, Any], begin_ns: int) -> dict[str, Any]:
-    kept = {name: one[name] for name in ("name", "most_s", "passed", "abstained", "error_ns", "not_instrumented_ns")}
+    # What was concluded before intervals told their boundaries has none.
+    kept = {
+        name: one.get(name, "")
+        for name in ("name", "between", "most_s", "passed", "abstained", "error_ns", "not_instrumented_ns")
+    }
     length = None if one["abstained"] else one["end_ns"] - one["begin_ns"]
     return {**kept, "ns": length, "parts": [_piece(part, begin_ns) for part in one["parts"]]}

@@ -2,13 +2,16 @@
 
 from django.urls import path
 
-from dashboard.runs import conditions, connect, views
+from dashboard.runs import conditions, connect, intervals, views
 
 urlpatterns = [
     # The team's runs, newest first
     path("", views.run_list, name="runs"),
     # What its hosts are and may use
     path("runs/<uuid:run_id>/conditions/", conditions.conditions, name="conditions"),
+    # What is measured between which boundaries of its rounds; POST defines, changes or deletes
+    path("runs/<uuid:run_id>/intervals/", intervals.intervals, name="intervals"),
+    path("runs/<uuid:run_id>/intervals/<int:interval_id>/", intervals.interval, name="interval"),
     # What to install and paste, and the team's tokens
     path("connect/", connect.connect, name="connect"),
     path("connect/tokens/<int:token_id>/revoke/", connect.revoke, name="revoke_token"),

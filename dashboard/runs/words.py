@@ -6,7 +6,7 @@ from dashboard.teams.names import legible
 from ingest.queries.run_list import RunRow
 
 _NBSP = "\N{NO-BREAK SPACE}"
-_FINDINGS = {"straggler": "slow"}
+_FINDINGS = {"straggler": "slow", "interval_failed": "check failed:"}
 
 
 def seconds(value: float | None) -> str:

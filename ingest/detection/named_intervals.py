@@ -1,13 +1,13 @@
 """Intervals between two named boundaries of a round, with their checks, their parts, and what no phase explains."""
 
 import enum
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ingest.detection.critical_path import Segment, build, enders, walk
-from ingest.detection.critical_path.clocks import clocks
+from ingest.detection.critical_path.clocks import Clocks, clocks
 from ingest.detection.facts import Spans, Worker
 
 
@@ -27,15 +27,34 @@ class Boundary:
     name: str
     first: bool
 
+    def __str__(self) -> str:
+        place = "first" if self.first else "last"
+        if self.of is Of.EVENT:
+            return f"{place} event {self.name}"
+        return f"{place} {'start' if self.of is Of.BEGIN else 'end'} of {self.name}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """From one boundary to another, of each the first that the round has; a check passes within `most_s` seconds."""
+    """From one boundary to another, of each the first that the round has; a check passes within `most_s` seconds.
+
+    One that somebody `asked` for is told of rounds that lack a boundary, too.
+    """
 
     name: str
     begin: tuple[Boundary, ...]
     end: tuple[Boundary, ...]
     most_s: float | None = None
+    asked: bool = False
+
+    def __str__(self) -> str:
+        between = " to ".join(" or ".join(map(str, bounds)) for bounds in (self.begin, self.end))
+        return between if self.most_s is None else f"{between}, at most {self.most_s:g} s"
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The names of the events that it takes to measure it."""
+        return tuple(one.name for one in (*self.begin, *self.end) if one.of is Of.EVENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +78,7 @@ class Measured:
     interval: Interval
     begin_ns: int = -1
     end_ns: int = -1
+    lanes: tuple[int, int] = (-1, -1)  # whose boundaries they are
     error_ns: int = 0
     passed: bool | None = None
     parts: tuple[Segment, ...] = ()
@@ -90,7 +110,10 @@ USUAL = (
     Interval(name="sync start to last synchronised", begin=_SYNC_START, end=_SYNCHRONISED),
 )
 # The events that it takes to measure them.
-EVENTS = tuple(one.name for one in (*_AGGREGATED, *_SYNC_START, *_SYNCHRONISED) if one.of is Of.EVENT)
+EVENTS = tuple(name for one in USUAL for name in dict.fromkeys(one.events))
+
+
+Reached = tuple[int, int]  # when, and on which lane
 
 
 def measure(
@@ -100,39 +123,30 @@ def measure(
     events: Sequence[Event] = (),
     intervals: Sequence[Interval] = USUAL,
 ) -> tuple[Measured, ...]:
-    """Those of `intervals` of which round `index` has both boundaries."""
+    """Those of `intervals` of which round `index` has both boundaries, with their parts, and all that are asked for."""
     found = []
+    own = spans.chosen(np.flatnonzero(spans.round == index))
+    time = clocks(spans, workers)
     for interval in intervals:
-        begin, end = (_first(spans, index, events, one) for one in (interval.begin, interval.end))
+        begin, end = (_reached(own, events, one).get(index) for one in (interval.begin, interval.end))
         if begin is not None and end is not None:
-            found.append(_measured(spans, workers, interval, begin, end))
+            one = bare(time, interval, begin, end)
+            found.append(one if one.abstained else replace(one, parts=_parts(spans, workers, one)))
+        elif interval.asked:
+            lacks = interval.begin if begin is None else interval.end
+            found.append(Measured(interval=interval, abstained=f"the round has no {' and no '.join(map(str, lacks))}"))
     return tuple(found)
 
 
-def _first(spans: Spans, index: int, events: Sequence[Event], boundaries: Sequence[Boundary]) -> tuple[int, int] | None:
-    """When and on which lane the round reached the first of the boundaries that it has."""
-    for boundary in boundaries:
-        if found := _reached(spans, index, events, boundary):
-            return min(found) if boundary.first else max(found)
-    return None
+def by_round(spans: Spans, events: Sequence[Event], interval: Interval, time: Clocks) -> dict[int, Measured]:
+    """The interval of each round that has both of its boundaries, without its parts."""
+    begins, ends = (_reached(spans, events, one) for one in (interval.begin, interval.end))
+    return {index: bare(time, interval, begins[index], ends[index]) for index in sorted(begins.keys() & ends.keys())}
 
 
-def _reached(spans: Spans, index: int, events: Sequence[Event], boundary: Boundary) -> list[tuple[int, int]]:
-    """Every (time, lane) at which the round reached it."""
-    if boundary.of is Of.EVENT:
-        return [(one.time_ns, one.lane) for one in events if one.name == boundary.name and one.round == index]
-    if boundary.name not in spans.names:
-        return []
-    own = np.flatnonzero((spans.name == spans.names.index(boundary.name)) & (spans.round == index))
-    at = (spans.begin_ns if boundary.of is Of.BEGIN else spans.end_ns)[own]
-    return list(zip(at.tolist(), spans.lane[own].tolist(), strict=True))
-
-
-def _measured(
-    spans: Spans, workers: tuple[Worker, ...], interval: Interval, begin: tuple[int, int], end: tuple[int, int]
-) -> Measured:
+def bare(time: Clocks, interval: Interval, begin: Reached, end: Reached) -> Measured:
+    """What was measured between two instants, without the parts, or why it could not be."""
     (since, begin_lane), (until, end_lane) = begin, end
-    time = clocks(spans, workers)
     here, there = np.array([begin_lane]), np.array([end_lane])
     error = int(time.between(here, there)[0])
     same = time.machine[begin_lane] == time.machine[end_lane]
@@ -141,16 +155,56 @@ def _measured(
     if until < since:
         why = "its end came before its begin" if since - until > error else "shorter than the clocks can tell"
         return Measured(interval=interval, abstained=why)
-    graph = build(spans, workers, since, until)
-    # An event may be told by somebody who does nothing meanwhile.
-    parts = walk(graph, lane=end_lane if enders(graph, end_lane).any() else None)
     return Measured(
-        interval=interval, begin_ns=since, end_ns=until, error_ns=error, parts=parts,
-        passed=_passed(interval, until - since, error),
+        interval=interval, begin_ns=since, end_ns=until, lanes=(begin_lane, end_lane), error_ns=error,
+        passed=passed(interval, until - since, error),
     )  # fmt: skip
 
 
-def _passed(interval: Interval, length_ns: int, error_ns: int) -> bool | None:
+def passed(interval: Interval, length_ns: int, error_ns: int) -> bool | None:
+    """Whether it took no longer than its check allows; None without one, and where clock errors could turn it."""
     if interval.most_s is None or abs(length_ns - interval.most_s * 1e9) < error_ns:
         return None
     return length_ns <= interval.most_s * 1e9
+
+
+def _parts(spans: Spans, workers: tuple[Worker, ...], one: Measured) -> tuple[Segment, ...]:
+    graph = build(spans, workers, one.begin_ns, one.end_ns)
+    # An event may be told by somebody who does nothing meanwhile.
+    return walk(graph, lane=one.lanes[1] if enders(graph, one.lanes[1]).any() else None)
+
+
+def _reached(spans: Spans, events: Sequence[Event], boundaries: Sequence[Boundary]) -> dict[int, Reached]:
+    """When and on which lane each round reached the first of the boundaries that it has."""
+    found: dict[int, Reached] = {}
+    for boundary in boundaries:
+        of_events = boundary.of is Of.EVENT
+        found = (_by_events(events, boundary) if of_events else _by_phases(spans, boundary)) | found
+    return found
+
+
+def _by_events(events: Sequence[Event], boundary: Boundary) -> dict[int, Reached]:
+    found: dict[int, Reached] = {}
+    foremost: Callable[[Reached, Reached], Reached] = min if boundary.first else max
+    for one in events:
+        if one.name == boundary.name:
+            at = (one.time_ns, one.lane)
+            found[one.round] = foremost(at, found.get(one.round, at))
+    return found
+
+
+def _by_phases(spans: Spans, boundary: Boundary) -> dict[int, Reached]:
+    if boundary.name not in spans.names:
+        return {}
+    own = np.flatnonzero(spans.name == spans.names.index(boundary.name))
+    at = (spans.begin_ns if boundary.of is Of.BEGIN else spans.end_ns)[own]
+    order = np.lexsort((spans.lane[own], at, spans.round[own]))
+    own, at = own[order], at[order]
+    rounds = spans.round[own]
+    turns = np.flatnonzero(np.diff(rounds))
+    places = np.concatenate([[0], turns + 1]) if boundary.first else np.concatenate([turns, [len(rounds) - 1]])
+    places = places[: len(rounds)]
+    return dict(
+        zip(rounds[places].tolist(), zip(at[places].tolist(), spans.lane[own][places].tolist(), strict=True),
+            strict=True)
+    )  # fmt: skip

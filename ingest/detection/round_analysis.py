@@ -9,7 +9,7 @@ from ingest.detection.communication import Communication
 from ingest.detection.critical_path import Segment, build, walk
 from ingest.detection.facts import Ints, Kind, Spans, Worker
 from ingest.detection.gpu_waiting import Share, Waiting, attribute
-from ingest.detection.named_intervals import Event, Measured, measure
+from ingest.detection.named_intervals import USUAL, Event, Interval, Measured, measure
 from ingest.detection.what_if import WhatIf
 
 MOST_SEGMENTS = 500  # of a path that is kept; of more, the short ones between are told together
@@ -35,7 +35,8 @@ class RoundAnalysis:
 class Given:
     """Round `index` from `begin_ns` to `end_ns` with its spans, and those of its neighbours that reach into it.
 
-    `trainers` are the lanes of those that took part, `events` those that intervals are measured by.
+    `trainers` are the lanes of those that took part, `events` those that `intervals` are measured by. `asked` tells
+    what people asked to be measured from what they ask at another time.
     """
 
     index: int
@@ -45,6 +46,8 @@ class Given:
     workers: tuple[Worker, ...]
     spans: Spans
     events: tuple[Event, ...] = ()
+    intervals: tuple[Interval, ...] = USUAL
+    asked: str = ""
 
 
 def analyse(given: Given) -> RoundAnalysis:
@@ -59,7 +62,7 @@ def analyse(given: Given) -> RoundAnalysis:
         waiting=waiting,
         communication=communication.measure(graph, given.workers, given.trainers, waiting),
         what_if=what_if.judge(graph, given.workers, waiting.shares),
-        intervals=measure(given.spans, given.workers, given.index, given.events),
+        intervals=measure(given.spans, given.workers, given.index, given.events, given.intervals),
         unclaimed=graph.unclaimed,
     )
 
@@ -79,6 +82,7 @@ def told(given: Given) -> dict[str, Any]:
         "communication": asdict(found.communication),
         "what_if": _what_if(found.what_if),
         "intervals": [_interval(one, names) for one in found.intervals],
+        "asked": given.asked,
     }
 
 
@@ -156,7 +160,8 @@ def _what_if(found: WhatIf) -> dict[str, Any]:
 
 def _interval(one: Measured, names: dict[int, str]) -> dict[str, Any]:
     return {
-        "name": one.interval.name, "most_s": one.interval.most_s, "passed": one.passed, "abstained": one.abstained,
+        "name": one.interval.name, "between": str(replace(one.interval, most_s=None)), "most_s": one.interval.most_s,
+        "passed": one.passed, "abstained": one.abstained,
         "begin_ns": one.begin_ns, "end_ns": one.end_ns, "error_ns": one.error_ns,
         "not_instrumented_ns": one.not_instrumented_ns,
         "parts": [_segment(part, names) for part in abridged(one.parts, MOST_SEGMENTS)],

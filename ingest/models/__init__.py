@@ -4,6 +4,7 @@ from ingest.models.analyses import Analysis
 from ingest.models.conditions import Conditions
 from ingest.models.events import Event
 from ingest.models.findings import Finding
+from ingest.models.intervals import Interval, IntervalsDue
 from ingest.models.outbox import Outbox
 from ingest.models.phases import Phase, PhaseName
 from ingest.models.rounds import Round, WorkerRound
@@ -19,6 +20,8 @@ __all__ = [
     "Event",
     "Finding",
     "Gap",
+    "Interval",
+    "IntervalsDue",
     "Outbox",
     "Phase",
     "PhaseName",

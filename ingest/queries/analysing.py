@@ -7,9 +7,9 @@ from uuid import UUID
 import numpy as np
 from django.db import connection
 
-from ingest.detection.named_intervals import EVENTS, Event
 from ingest.detection.round_analysis import Given
 from ingest.models import Analysis, Round
+from ingest.queries import intervals
 from ingest.queries.judging_spans import parts_of, spans_of, workers_of
 
 # Phases of a round whose analysis may be made while somebody waits: some ten milliseconds of a process that serves
@@ -22,13 +22,6 @@ SELECT count(*) FROM (
 """
 # Rounds that overlap by less than this share of one follow each other: workers never begin at the same instant.
 _OVERLAP = 0.01
-
-_EVENTS = """
-SELECT n.name, w.index, e.round, e.time_ns
-FROM ingest_event e JOIN ingest_phasename n ON n.run_id = e.run_id AND n.index = e.name_index
-                    JOIN ingest_worker w ON w.id = e.worker_id
-WHERE e.run_id = %s AND e.round = %s AND e.time_ns BETWEEN %s AND %s AND n.name = ANY(%s)
-"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,11 +41,13 @@ def is_long(row: Round) -> bool:
 
 
 def due(run_id: UUID, index: int, generation: int) -> Due | None:
-    """The round, if it is closed, has no analysis of its present data and its phases are kept."""
-    row = Round.objects.filter(run_id=run_id, index=index, generation=generation, closed=True).first()
+    """The round, if it is closed, has no analysis of its present data and intervals, and its phases are kept."""
+    rows = Round.objects.select_related("run")
+    row = rows.filter(run_id=run_id, index=index, generation=generation, closed=True).first()
     if row is None or row.end_ns is None:
         return None
-    if Analysis.objects.filter(round=row, version=row.data_version).exists():
+    kept = Analysis.objects.filter(round=row, version=row.data_version).values_list("content__asked", flat=True)
+    if intervals.asked(row.run).stamp in [stamp or "" for stamp in kept]:
         return None
     found = given(row, overlapping(row))
     return Due(row.pk, row.data_version, found) if len(found.spans) else None
@@ -61,16 +56,16 @@ def due(run_id: UUID, index: int, generation: int) -> Due | None:
 def given(row: Round, beside: Sequence[Round]) -> Given:
     """A closed round with its spans and those of the rounds beside it."""
     rounds = {one.pk: one.index for one in (row, *beside)}
+    asked = intervals.asked(row.run)
     with connection.cursor() as cursor:
         parts = parts_of(cursor, list(rounds))
         spans = spans_of(cursor, row.run_id, parts, rounds)
         workers = workers_of(cursor, row.run_id)
-        cursor.execute(_EVENTS, [row.run_id, row.index, row.begin_ns, row.end_ns, list(EVENTS)])
-        events = tuple(Event(*told) for told in cursor.fetchall())
     own = (parts["round_id"] == row.pk) & (parts["trainer"] == 1)
     return Given(
         index=row.index, begin_ns=row.begin_ns, end_ns=row.end_ns or row.begin_ns,
-        trainers=np.unique(parts["lane"][own]), workers=workers, spans=spans, events=events,
+        trainers=np.unique(parts["lane"][own]), workers=workers, spans=spans,
+        events=intervals.events_of(row.run_id, [row], asked.events), intervals=asked.intervals, asked=asked.stamp,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import connection
 
 from ingest.detection.windows import TYPICAL_OF, WARMUP_STEPS, first_of, size_of
-from ingest.models import Round
+from ingest.models import Round, Run
 
 _WINDOWS = 20  # before the judged one
 _LEAST_WINDOWS = 6
@@ -108,6 +108,12 @@ def reach(run_id: UUID, last: int) -> Reach:
     count = 1 + max(_LEAST_WINDOWS, min(_WINDOWS, _MOST_PARTS // (parts * size)))
     warmup = max(WARMUP_STEPS, size) if size > 1 else 1
     return Reach(size, count, [one for one in _passed(run_id, last, count * size + warmup) if one.closed])
+
+
+def whole(run_id: UUID) -> tuple[Run, Reach] | None:
+    """A run and what the judgement of its newest complete window looks back on; None where it has none."""
+    run, newest = Run.objects.filter(pk=run_id).first(), newest_window(run_id)
+    return None if run is None or newest is None else (run, reach(run_id, newest))
 
 
 def first_rounds(run_id: UUID, count: int) -> list[Passed]:

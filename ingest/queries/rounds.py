@@ -47,6 +47,12 @@ def analysis_of(row: Round) -> dict[str, Any] | None:
     return found.content if found is not None and row.closed and found.version == row.data_version else None
 
 
+def asked_analysis_of(row: Round, stamp: str) -> dict[str, Any] | None:
+    """The same, if its intervals are still those that are asked for (intervals.Asked.stamp)."""
+    found = analysis_of(row)
+    return found if found is not None and found.get("asked", "") == stamp else None
+
+
 def one(run: Run, index: int, generation: int | None) -> Round | None:
     """The round in this generation, or in its newest."""
     rows = Round.objects.filter(run=run, index=index).select_related("analysis").order_by("-generation")

@@ -77,9 +77,9 @@ def resolve_one(row: Finding, at: dt.datetime, observed: str) -> Finding | None:
     return _swap(row, over) or None
 
 
-def withdraw_one(row: Finding) -> Finding | None:
+def withdraw_one(row: Finding, why: str = _NO_LONGER) -> Finding | None:
     """Take back what later records no longer show; returns the finding if it changed."""
-    return _withdraw(row)
+    return _withdraw(row, why)
 
 
 def resolve_of_ended_runs() -> dict[UUID, list[Finding]]:
@@ -170,8 +170,8 @@ def _until_the_end(run: Run, content: _Content) -> _Content:
     return replace(content, state=FindingState.RESOLVED, resolved_at=max(run.ended_at, content.opened_at))
 
 
-def _withdraw(row: Finding) -> Finding | None:
-    gone = {"workers": [], "spans": [], "observed": _NO_LONGER, "hypothesis": "", "severity": Severity.INFO}
+def _withdraw(row: Finding, why: str = _NO_LONGER) -> Finding | None:
+    gone = {"workers": [], "spans": [], "observed": why, "hypothesis": "", "severity": Severity.INFO}
     return _swap(row, {**gone, "state": FindingState.RESOLVED, "evidence": {}}, withdrawn=True) or None
 
 

@@ -13,7 +13,7 @@ ANYBODYS = {"secret": "no-such-secret", "index": "0"}
 # What names something of a team, where there is no such thing. A parameter that a new path brings must be added here.
 NOTHING = {
     "run_id": str(uuid.uuid4()), "token_id": "987654321", "slug": "no-team-that-is-1", "alert_id": str(uuid.uuid4()),
-    "rule_id": "987654321", "channel_id": "987654321",
+    "rule_id": "987654321", "channel_id": "987654321", "interval_id": "987654321",
 }  # fmt: skip
 
 

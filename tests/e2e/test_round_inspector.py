@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from dashboard.teams import login_links, tokens
-from ingest.models import Round, Run
+from ingest.models import Finding, Round, Run
 from ingest.store.rounds import close_ended
-from ingest.tasks import judge_round
+from ingest.tasks import judge_intervals, judge_round
 from roundwatch.lab.catalogue import scenarios
 from roundwatch.lab.playing import Player, Wishes
 from roundwatch.lab.telling import Teller
@@ -130,6 +130,73 @@ def test_a_segment_pressed_in_the_bar_selects_its_phase_and_other_rounds_follow(
         page.keyboard.press("Enter")
         expect(interval.locator("tr").last).to_contain_text("apply")
         expect(interval).to_contain_text("all of it instrumented")
+
+
+def test_an_interval_with_a_check_is_defined_by_keyboard_and_opens_into_its_parts(
+    browser: Browser, web: str, people: Cast, run: Run
+) -> None:
+    with looking(browser, web, people, run, "?round=4&follow=all") as page:
+        page.get_by_role("link", name="Intervals").focus()
+        page.keyboard.press("Enter")
+        page.locator("summary", has_text="Define an interval").focus()
+        page.keyboard.press("Enter")
+        page.get_by_label("What is it called?").fill("training to aggregated")
+        page.get_by_label("From the Begin name").fill("train")
+        page.get_by_label("To the End which").select_option("last")
+        page.get_by_label("To the End of").select_option("end")
+        page.get_by_label("To the End name").fill("aggregate")
+        page.get_by_label("At most").fill("10")
+        page.keyboard.press("Enter")
+        expect(page.locator(".intervals tbody tr").first).to_contain_text("training to aggregated")
+        judge_intervals(str(run.pk))
+        page.reload()
+        row = page.locator(".intervals tbody tr").first
+        expect(row.locator("[data-answer=failed]")).to_have_count(1)
+        page.get_by_role("link", name="round 4", exact=True).click()
+        interval = page.locator(".intervals details", has_text="training to aggregated")
+        expect(interval.locator("summary")).to_contain_text("failed, ≤ 10 s")
+        interval.locator("summary").focus()
+        page.keyboard.press("Enter")
+        expect(interval).to_contain_text("last end of train to last end of aggregate")
+        expect(interval.locator("tr", has_text="encode · host-07")).to_have_count(1)
+        expect(interval).to_contain_text("instrumented")
+        expect(page.locator(".inspector .finding", has_text="Check failed: training to aggregated")).to_be_visible()
+
+
+def test_stacks_of_a_slow_phase_stand_folded_in_its_finding_as_text(
+    browser: Browser, web: str, people: Cast, run: Run
+) -> None:
+    finding = Finding.objects.get(run=run, kind="straggler")
+    attempt, start, lane, _ = finding.spans[0]
+    frames = [[DOCUMENT_BREAKS, 7, DOCUMENT_BREAKS], ["W" * 500, 8, "encode"]] * 8
+    taken = {"attempt": attempt, "start": start, "lane": lane, "time_ns": "1790000000000000000", "failed": ""}
+    finding.evidence["stacks"] = [taken | {"threads": [{"name": DOCUMENT_BREAKS, "frames": frames}] * 2}]
+    finding.save()
+    for width in (400, 1600):
+        with looking(browser, web, people, run, "?round=4&follow=all", width) as page:
+            card = page.locator(".inspector .finding", has_text="Slow encode")
+            stacks = card.locator("details")
+            expect(stacks.locator("summary")).to_contain_text("Thread stacks · host-0")
+            expect(stacks.locator("li").first).to_be_hidden()
+            stacks.locator("summary").focus()
+            page.keyboard.press("Enter")
+            expect(stacks.locator("li").first).to_contain_text(f"{DOCUMENT_BREAKS}:7")
+            box = stacks.get_by_role("region")
+            assert box.evaluate("one => one.scrollHeight > one.clientHeight && one.scrollWidth <= one.clientWidth + 1")
+            assert "mono" in box.evaluate("one => getComputedStyle(one).fontFamily").lower()
+            box.evaluate("one => { one.scrollTop = 40; }")
+            # Drawn anew by what is told of another finding, it stays open and where it was.
+            box.evaluate("one => { one.dataset.seen = '1'; }")
+            page.get_by_role("button", name="Earlier round").click()
+            page.get_by_role("button", name="Later round").click()
+            expect(stacks.locator("[data-seen]")).to_have_count(0)
+            expect(stacks).to_have_attribute("open", "")
+            assert stacks.get_by_role("region").evaluate("one => one.scrollTop") == 40
+            assert card.locator(":is(img, script)").count() == 0
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert [text for text in card.locator(".marked button").all_inner_texts() if text == "host-06"] == [
+                "host-06"
+            ]
 
 
 def test_a_round_judged_anew_is_told_anew(browser: Browser, web: str, people: Cast, run: Run) -> None:

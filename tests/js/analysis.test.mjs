@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { checkText, fixRows, pathRows, pieceName, scopeText, sightText, waitingRows, whoseText } from "../../dashboard/live/static/live/js/analysis.js";
+import { checkText, fixRows, gpuSeconds, pathRows, pieceName, scopeText, sightText, waitingRows, whoseText } from "../../dashboard/live/static/live/js/analysis.js";
 import { findBar } from "../../dashboard/live/static/live/js/reach.js";
 import { Store } from "../../dashboard/live/static/live/js/store.js";
 import { meta, message, opens, beats, random, spans } from "./frames_of.mjs";
@@ -69,7 +69,13 @@ test("a check passes, fails, is not there, cannot be told or was not measured", 
   assert.deepEqual(said({ passed: false }), ["failed, ≤ 10 s", "bad"]);
   assert.deepEqual(said({ passed: null })[1], "warn");
   assert.deepEqual(said({ most_s: null, passed: null }), ["no check", "muted"]);
-  assert.deepEqual(said({ abstained: "its end came before its begin" }), ["its end came before its begin", "muted"]);
+  assert.deepEqual(said({ abstained: "its end came before its begin" }), ["not measured: its end came before its begin", "muted"]);
+});
+
+test("GPU time that others lost is never told as none of it", () => {
+  assert.deepEqual([0.12e9, 0.0034e9, 1e9, 2.25e9, 12.4e9, 2250e9].map(gpuSeconds), ["0.12 GPU-seconds", "0.0034 GPU-seconds", "1 GPU-second", "2.3 GPU-seconds", "12 GPU-seconds", "2,250 GPU-seconds"]);
+  assert.equal(gpuSeconds(900), "");
+  assert.equal(gpuSeconds(0), "");
 });
 
 test("what could not be seen is said as detection says it", () => {

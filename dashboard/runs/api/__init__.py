@@ -9,6 +9,7 @@ from ninja.openapi.schema import OpenAPISchema
 from dashboard.runs.api.access import Session, Token
 from dashboard.runs.api.errors import handle_errors, only_these_methods
 from dashboard.runs.api.findings import router as findings
+from dashboard.runs.api.intervals import router as intervals
 from dashboard.runs.api.records import router as records
 from dashboard.runs.api.refusals import documented
 from dashboard.runs.api.rounds import router as rounds
@@ -17,7 +18,7 @@ from dashboard.runs.api.runs import router as runs
 __all__ = ["api"]
 
 _DESCRIPTION = """
-Runs, rounds, phases, samples and findings of your team.
+Runs, rounds, phases, samples, findings and intervals of your team.
 
 Scripts send `Authorization: Bearer TOKEN` with a token that may `read`, or `admin` for changes, made on the page
 [Connect a run](/connect/); a browser in which you are signed in needs none.
@@ -53,5 +54,5 @@ api = Rest(
     auth=[Token(), Session()],
 )
 handle_errors(api)
-for router in (runs, rounds, records, findings):
+for router in (runs, rounds, records, findings, intervals):
     api.add_router("", router)

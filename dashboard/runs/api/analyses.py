@@ -12,18 +12,23 @@ from ingest.store import analyses
 _NOT_COMPUTED = dict.fromkeys(("gpu_waiting", "critical_path", "what_if", "intervals", "communication"))
 
 
-def shape(row: Round) -> dict[str, Any]:
-    """The fields of a round whose analysis is there; null for what is not computed yet."""
+def shape(row: Round, stamp: str) -> dict[str, Any]:
+    """The fields of a round whose analysis is there; null for what is not computed yet.
+
+    `stamp` is that of the intervals that are asked for now: those of another time are not told.
+    """
     found = rounds.analysis_of(row)
-    return _shape(found) if found is not None else _NOT_COMPUTED
+    if found is None:
+        return _NOT_COMPUTED
+    return _shape(found) if found.get("asked", "") == stamp else _shape(found) | {"intervals": None}
 
 
-def shape_now(row: Round) -> dict[str, Any]:
+def shape_now(row: Round, stamp: str) -> dict[str, Any]:
     """The same of a closed round that somebody asks for: computed, and kept for the next, where it is not there.
 
     One of very many phases is left to Celery, and null until it has been there.
     """
-    found = rounds.analysis_of(row)
+    found = rounds.asked_analysis_of(row, stamp)
     if found is None and row.closed:
         if analysing.is_long(row):
             start("ingest.analyse_round", str(row.run_id), row.index, row.generation)
@@ -80,6 +85,7 @@ def _interval(one: dict[str, Any]) -> dict[str, Any]:
     measured = not one["abstained"]
     return {
         "name": one["name"],
+        "between": one.get("between", ""),
         "seconds": (one["end_ns"] - one["begin_ns"]) / 1e9 if measured else None,
         "check": None if one["most_s"] is None else f"<= {one['most_s']:g} s",
         "passed": one["passed"],

@@ -11,7 +11,7 @@ from dashboard.runs.api.access import run_of
 from dashboard.runs.api.paging import Period, answered, numbers
 from dashboard.runs.api.shapes import Listed, RoundShape, seconds_between, time_of
 from ingest.models import Round
-from ingest.queries import rounds
+from ingest.queries import intervals, rounds
 from roundwatch.wire import KINDS
 
 router = Router(tags=["rounds"])
@@ -27,11 +27,13 @@ class WhichGeneration(Schema):
 @router.get("/runs/{uuid:run_id}/rounds", response=Listed[RoundShape])
 def list_rounds(request: HttpRequest, run_id: UUID, period: Query[Period]) -> dict[str, Any]:
     """The run's rounds that began within the time, in all their generations."""
+    run = run_of(request, run_id)
     found = rounds.listed(
-        run_of(request, run_id), begin_ns=period.begin_ns, end_ns=period.end_ns, after=numbers(period.cursor, 2),
+        run, begin_ns=period.begin_ns, end_ns=period.end_ns, after=numbers(period.cursor, 2),
         limit=period.limit,
     )  # fmt: skip
-    return answered(found, lambda row: _shape(row) | analyses.shape(row))
+    stamp = intervals.asked(run).stamp
+    return answered(found, lambda row: _shape(row) | analyses.shape(row, stamp))
 
 
 @router.get("/runs/{uuid:run_id}/rounds/{int:index}", response=RoundShape)
@@ -41,7 +43,7 @@ def get_round(request: HttpRequest, run_id: UUID, index: int, which: Query[Which
     row = rounds.one(run, index, which.generation) if index <= _MOST else None
     if row is None:
         raise Http404
-    return _shape(row) | analyses.shape_now(row)
+    return _shape(row) | analyses.shape_now(row, intervals.asked(run).stamp)
 
 
 def _shape(row: Round) -> dict[str, Any]:

@@ -108,6 +108,7 @@ class IntervalShape(Schema):
     """The time between two boundaries, and whether it passed its check; its parts sum to it."""
 
     name: str
+    between: str = Field(description="Its two boundaries in words.")
     seconds: float | None
     check: str | None
     passed: bool | None

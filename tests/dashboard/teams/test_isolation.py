@@ -16,7 +16,7 @@ from dashboard.live.routing import websocket_urlpatterns
 from dashboard.project.routing import sockets
 from dashboard.teams import tokens
 from dashboard.teams.models import Team, User
-from ingest.models import Event, Finding, Phase, Run, Stream, Token
+from ingest.models import Event, Finding, Interval, Phase, Run, Stream, Token
 from tests.cast import Cast, browser_of, make_cast
 from tests.dashboard.live.watcher import act
 from tests.dashboard.runs_of import add_finding
@@ -42,6 +42,7 @@ def cast(quiet: None) -> Cast:
     finding = Finding.objects.get()
     channel = Channel.objects.create(team=cast.team, name=SECRET, way="email", settings={"to": f"{SECRET}@example.org"})
     Rule.objects.create(team=cast.team, name=SECRET)
+    Interval.objects.create(team=cast.team, project=SECRET, name=SECRET, begin_name=SECRET, end_name=SECRET, most_s=10)
     alert = Alert.objects.create(
         team=cast.team, run=story.run, finding=finding, kind="straggler", phase=SECRET, opened_at=finding.opened_at,
         updated_at=finding.opened_at,
@@ -61,6 +62,7 @@ def known(cast: Cast) -> dict[str, str]:
         "alert_id": str(Alert.objects.get().pk),
         "rule_id": str(Rule.objects.get(name=SECRET).pk),
         "channel_id": str(Channel.objects.get().pk),
+        "interval_id": str(Interval.objects.get().pk),
     }
 
 

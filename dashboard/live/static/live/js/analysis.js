@@ -91,9 +91,17 @@ export function fixRows({ joint, fixes }) {
   return [...together, ...alone.map((fix) => row(fix, true)), ...rest.map((fix) => row(fix, false))];
 }
 
+/** GPU time given in ns, with as many digits as mean something; "" for what is next to nothing. */
+export function gpuSeconds(ns) {
+  const seconds = ns / 1e9;
+  if (seconds < 0.001) return "";
+  const text = seconds < 10 ? String(Number(seconds.toPrecision(2))) : Math.round(seconds).toLocaleString("en");
+  return `${text} GPU-second${text === "1" ? "" : "s"}`;
+}
+
 /** Whether an interval passed its check, in words, with the tone to say it in. */
 export function checkText({ abstained, most_s: most, passed }) {
-  if (abstained) return [abstained, "muted"];
+  if (abstained) return [`not measured: ${abstained}`, "muted"];
   if (most === null) return ["no check", "muted"];
   if (passed === null) return [`≤ ${most} s: within the clocks’ error`, "warn"];
   return passed ? [`passed, ≤ ${most} s`, "good"] : [`failed, ≤ ${most} s`, "bad"];

@@ -5,7 +5,7 @@ import { isolated } from "./format.js";
 
 const MOST_MARKED = 8;
 const MOST_RANGES = 6;
-const KIND_TITLES = { straggler: "Slow", slow_phase: "Slow, still running", work_on_path: "Waited for" };
+const KIND_TITLES = { straggler: "Slow", slow_phase: "Slow, still running", work_on_path: "Waited for", interval_failed: "Check failed:" };
 const NO_ROUND = [];
 
 /** Numbers of rounds in words, those that follow each other as a range: "steps 200 to 299", "rounds 3, 7 to 9". */
@@ -40,19 +40,30 @@ export function tagOf(finding, word) {
   return [isInfo(finding) ? "" : finding.state, roundsText(finding.rounds ?? [], word)].filter(Boolean).join(" · ");
 }
 
-/** The bars that a finding marks, by the names of their workers. */
-function marked({ spans = [] }, store, show) {
-  const shown = spans.slice(0, MOST_MARKED).map(([attempt, id, lane]) => [isolated(store.lanes.get(lane)?.info.name ?? ""), { attempt, id, lane }]).filter(([name]) => name);
+/** The bars that a finding marks, one for each worker: that in round `index`, else its newest: [{attempt, id, lane}]. */
+export function markedBars({ spans = [] }, index) {
+  const byLane = new Map();
+  for (const [attempt, id, lane, round] of spans) {
+    const known = byLane.get(lane);
+    if (!known || known.round !== index) byLane.set(lane, { attempt, id, lane, round });
+  }
+  return [...byLane.values()].slice(0, MOST_MARKED).map(({ attempt, id, lane }) => ({ attempt, id, lane }));
+}
+
+function marked(finding, { store, round, show }) {
+  const shown = markedBars(finding, round?.index).map((selection) => [isolated(store.lanes.get(selection.lane)?.info.name ?? ""), selection]).filter(([name]) => name);
   return shown.length > 0 && el("p", { class: "marked" }, shown.map(([name, selection]) => el("button", { type: "button", class: "part-name", "aria-label": `To the bar of ${name}`, click: () => show(selection) }, name)));
 }
 
-/** A card of one finding; `show` leads to a bar. */
-export function findingCard(finding, { store, words, show }) {
+/** A card of one finding; `show` leads to a bar, `stacks` draws what was taken of its processes, `round` may be null. */
+export function findingCard(finding, scene) {
+  const { store, words, stacks } = scene;
   const heading = KIND_TITLES[finding.kind] ? `${KIND_TITLES[finding.kind]} ${isolated(finding.phase)}` : finding.kind.replaceAll("_", " ");
   const tag = tagOf(finding, words.round);
   return el("section", { class: "card finding", "data-severity": finding.severity },
     el("header", {}, el("h3", {}, heading), tag && el("span", { class: `tag ${isInfo(finding) ? "" : finding.state}` }, tag)),
     el("p", {}, el("span", { class: "tag observed" }, "observed"), " ", finding.observed),
     finding.hypothesis && el("p", {}, el("span", { class: "tag hypothesis" }, "hypothesis"), " ", finding.hypothesis),
-    marked(finding, store, show));
+    marked(finding, scene),
+    stacks.draw(finding, store.lanes));
 }

@@ -4,6 +4,7 @@ import { AGAIN_MS, attributes, endedAgo, lines, moreLines, title } from "./detai
 import { el, fill, say, swatch } from "./dom.js";
 import { failureOf } from "./failure.js";
 import { findingCard, grouped } from "./findingcard.js";
+import { FindingStacks } from "./findingstacks.js";
 import { duration, isolated, plural, share } from "./format.js";
 import { KINDS } from "./frames.js";
 import { kindSeconds } from "./kinds.js";
@@ -101,7 +102,7 @@ function areaSection(area, close) {
 export class Inspector {
   /** `stacks` and `analysis` draw parts of the panel themselves. */
   constructor(element, { details, theme, stacks, analysis }, on) {
-    Object.assign(this, { element, details, theme, stacks, analysis, on, stamp: "", subject: null, more: null, asked: "", age: el("p") });
+    Object.assign(this, { element, details, theme, stacks, analysis, on, stamp: "", subject: null, more: null, asked: "", age: el("p"), taken: new FindingStacks() });
   }
 
   /** `facts` is the selected phase or null, `area` the statistics of a selected area or null, `round` may be null. */
@@ -129,7 +130,8 @@ export class Inspector {
       facts && phaseSection(store, facts, this.more, this.age, stacks, this.on.close),
       area && areaSection(area, this.on.close),
       round ? roundSection({ store, round, last, words, now }, { ...this.on, theme: this.theme, analysis: this.analysis }) : el("p", { class: "muted" }, `What kept the GPUs waiting stands here as soon as a ${words.round} has begun.`),
-      this.#findings(findings, { store, words, show: this.on.show }));
+      this.#findings(findings, { store, words, round, show: this.on.show, stacks: this.taken }));
+    this.taken.restore(this.element);
     if (focused) this.element.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
   }
 

@@ -1,6 +1,6 @@
 // What a closed round waited for: two bars that sum, what would save time, intervals, and what could not be seen.
 
-import { checkText, fixRows, pathRows, sightText, waitingRows, whoseText } from "./analysis.js";
+import { checkText, fixRows, gpuSeconds, pathRows, sightText, waitingRows, whoseText } from "./analysis.js";
 import { definition } from "./definition.js";
 import { el, fill } from "./dom.js";
 import { duration, isolated, plural, share } from "./format.js";
@@ -91,7 +91,7 @@ export class RoundInspector {
     const nothing = found.abstained || (found.recoverable_ns > 0 ? "Nothing by itself would save a thousandth of it." : "Nobody took longer than its peers on what it waited for.");
     return el("section", { class: "card what-if" }, named("h3", "What if", text),
       rows.length > 0 && el("table", { class: "parts" }, el("tbody", {}, rows.map(({ text: scope, saved, waited }) => el("tr", { "data-ns": saved },
-        el("th", { scope: "row" }, scope, waited > 0 && el("small", { class: "muted" }, `others lost ${Math.round(waited / 1e9).toLocaleString("en")} GPU-seconds to it`)),
+        el("th", { scope: "row" }, scope, gpuSeconds(waited) && el("small", { class: "muted" }, `others lost ${gpuSeconds(waited)} to it`)),
         el("td", { "data-tone": saved > 0 ? "good" : null }, saved > 0 ? `−\u00a0${duration(saved)}` : "saves nothing"))))),
       (!rows.length || found.abstained) && el("p", { class: "muted" }, nothing));
   }
@@ -105,10 +105,10 @@ export class RoundInspector {
   #interval(interval, { words, goTo }) {
     const [check, tone] = checkText(interval);
     const line = [el("span", {}, isolated(interval.name)), el("b", {}, interval.ns === null ? "–" : duration(interval.ns)), el("span", { "data-tone": tone }, check)];
-    if (!interval.parts.length) return el("p", { class: "interval" }, line);
+    if (!interval.parts.length) return el("p", { class: "interval", title: interval.between || null }, line);
     const rows = pathRows(interval.parts, words).map((row) => ({ ...row, detail: isolated(row.worker), seconds: row.ns / 1e9, share: row.ns / interval.ns, go: goTo(row.piece) }));
     const keep = ({ target }) => (target.open ? this.opened.add(interval.name) : this.opened.delete(interval.name));
-    const missing = el("p", { class: "muted" }, `${interval.not_instrumented_ns ? `${duration(interval.not_instrumented_ns)} not` : "all of it"} instrumented · ±\u00a0${duration(interval.error_ns)}`);
+    const missing = el("p", { class: "muted" }, interval.between && [isolated(interval.between), el("br")], `${interval.not_instrumented_ns ? `${duration(interval.not_instrumented_ns)} not` : "all of it"} instrumented · ±\u00a0${duration(interval.error_ns)}`);
     return el("details", { open: this.opened.has(interval.name), toggle: keep }, el("summary", { class: "interval" }, line), el("table", { class: "parts" }, el("tbody", {}, rows.map(partRow))), missing);
   }
 

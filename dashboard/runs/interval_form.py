@@ -1,0 +1,74 @@
+"""The form in which an interval is defined, by people and by scripts alike."""
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from dashboard.teams.names import legible
+from ingest.models import Interval, Run
+from ingest.queries import intervals
+from ingest.store import intervals as store
+
+if TYPE_CHECKING:  # Django's own class takes no parameter
+    IntervalModelForm = forms.ModelForm[Interval]
+else:
+    IntervalModelForm = forms.ModelForm
+_PROJECT, _RUN = "project", "run"
+_LEAST_S = 0.001
+
+
+class IntervalForm(IntervalModelForm):
+    """An interval of a run or of its whole project; `most_s` left empty asks for no check."""
+
+    of = forms.ChoiceField(
+        choices=[(_PROJECT, "all runs of the project"), (_RUN, "this run alone")], initial=_PROJECT, label="Measured in"
+    )
+    most_s = forms.FloatField(
+        required=False, min_value=_LEAST_S, max_value=1e6, label="At most, in seconds (empty: no check)"
+    )
+
+    class Meta:
+        model = Interval
+        fields = ("name", "begin_which", "begin_of", "begin_name", "end_which", "end_of", "end_name", "most_s")
+        labels = {"name": "What is it called?"}
+
+    def __init__(self, *args: Any, run: Run, **more: Any) -> None:
+        """`run` is the one that is looked at."""
+        super().__init__(*args, **more)
+        self.run = run
+        if self.instance.pk:
+            self.initial["of"] = _PROJECT if self.instance.run_id is None else _RUN
+        for name in ("begin_name", "end_name"):
+            self.fields[name].widget.attrs |= {"list": "boundaries", "autocomplete": "off"}
+
+    @property
+    def boundaries(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """Both ends with their fields."""
+        return [
+            (label, [self[f"{end}_{part}"] for part in ("which", "of", "name")])
+            for label, end in (("From the", "begin"), ("To the", "end"))
+        ]
+
+    def clean(self) -> dict[str, Any]:
+        """Have no other of that name, no more than can be shown, and two boundaries that differ."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        own = self.run if cleaned.get("of") == _RUN else None
+        others = Interval.objects.filter(run=own) if own else intervals.defined(self.run).filter(run=None)
+        others = others.exclude(pk=self.instance.pk)
+        if others.filter(name=cleaned.get("name")).exists():
+            self.add_error("name", "There is one of this name already.")
+        if others.count() >= store.MOST:
+            self.add_error(None, f"There are {store.MOST} already, and more are not measured.")
+        if "name" in cleaned and legible(cleaned["name"]) != cleaned["name"]:
+            self.add_error("name", "It has characters that cannot be seen or turn the words around it.")
+        if all(cleaned.get(f"begin_{part}") == cleaned.get(f"end_{part}") for part in ("which", "of", "name")):
+            self.add_error("end_name", "It begins and ends at the same instant.")
+        return cleaned
+
+    def save(self, commit: bool = True) -> Interval:  # noqa: ARG002, FBT001, FBT002 - Django's own
+        """Store it, and have it judged."""
+        row = self.instance
+        row.team_id, row.project = self.run.team_id, self.run.project
+        row.run = self.run if self.cleaned_data["of"] == _RUN else None
+        store.save(row, self.run)
+        return row

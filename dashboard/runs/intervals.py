@@ -1,0 +1,136 @@
+"""The tab Intervals of a run: what is measured between which boundaries, its checks, and how the last rounds did."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from dashboard.runs.interval_form import IntervalForm
+from dashboard.runs.words import seconds
+from dashboard.teams.access import may_change, run_for
+from dashboard.teams.sign_in import signed_in
+from ingest.detection.named_intervals import USUAL
+from ingest.models import Interval, Round, Run
+from ingest.queries import intervals as queries
+from ingest.queries import rounds
+from ingest.store import intervals as store
+
+_ROUNDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An interval in a round: what it took, "passed", "failed" or "" without an answer, and `why` it has none."""
+
+    text: str
+    answer: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An interval with its cells, newest round last; `row` is what somebody defined, None of what always is."""
+
+    name: str
+    between: str
+    most_s: float | None
+    row: Interval | None
+    hidden: bool
+    cells: list[Cell]
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def intervals(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """List a run's intervals; a POST defines one."""
+    run = run_for(request.user, run_id)
+    allowed = may_change(request.user, run.team)
+    form = IntervalForm(run=run)
+    if request.method == "POST":
+        if not allowed:
+            raise PermissionDenied
+        form = IntervalForm(request.POST, run=run)
+        if form.is_valid():
+            messages.success(request, f"“{form.save()}” is measured from now on, in rounds that have been, too.")
+            return redirect("intervals", run.pk)
+    newest = queries.newest_rounds(run, _ROUNDS)[::-1]
+    context = _context(run, form, allowed=allowed) | {"rounds": newest, "lines": lines(run, newest)}
+    return render(request, "runs/intervals.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def interval(request: HttpRequest, run_id: UUID, interval_id: int) -> HttpResponse:
+    """Show a definition; a POST changes or deletes it."""
+    run = run_for(request.user, run_id)
+    row = queries.defined(run).filter(pk=interval_id).first()
+    if row is None:
+        raise Http404("no such interval")
+    allowed = may_change(request.user, run.team)
+    form = IntervalForm(instance=row, run=run)
+    if request.method == "POST":
+        if not allowed:
+            raise PermissionDenied
+        if request.POST.get("do") == "delete":
+            store.remove(row, run)
+            messages.success(request, f"“{row}” is measured no more.")
+            return redirect("intervals", run.pk)
+        form = IntervalForm(request.POST, instance=row, run=run)
+        if form.is_valid():
+            messages.success(request, f"“{form.save()}” is changed.")
+            return redirect("intervals", run.pk)
+    return render(request, "runs/interval.html", _context(run, form, allowed=allowed) | {"row": row})
+
+
+def lines(run: Run, newest: Sequence[Round]) -> list[Line]:
+    """What is defined, the run's own before its project's, and what is measured anyway, with what rounds took."""
+    told = [_told(row, queries.asked(run).stamp) for row in newest]
+    rows = sorted(queries.defined(run), key=lambda row: (row.run_id is None, row.name))
+    own = {row.name for row in rows if row.run_id is not None}
+    found = [
+        Line(row.name, _between(row.asked), row.most_s, row, hidden := row.run_id is None and row.name in own,
+             [] if hidden else _cells(row.name, told))
+        for row in rows
+    ]  # fmt: skip
+    known = {row.name for row in rows}
+    usual = [one for one in USUAL if one.name not in known]
+    return found + [Line(one.name, str(one), None, None, False, _cells(one.name, told)) for one in usual]
+
+
+def _between(asked: Any) -> str:
+    return f"{asked.begin[0]} to {asked.end[0]}"
+
+
+def _told(row: Round, stamp: str) -> dict[str, dict[str, Any]] | None:
+    found = rounds.asked_analysis_of(row, stamp)
+    return None if found is None else {one["name"]: one for one in found["intervals"]}
+
+
+def _cells(name: str, told: Sequence[dict[str, dict[str, Any]] | None]) -> list[Cell]:
+    return [_cell(name, each) for each in told]
+
+
+def _cell(name: str, told: dict[str, dict[str, Any]] | None) -> Cell:
+    if told is None:
+        return Cell("–", why="not computed yet: open the round in the timeline")
+    one = told.get(name)
+    if one is None:
+        return Cell("–", why="the round lacks one of its boundaries")
+    if one["abstained"]:
+        return Cell("–", why=one["abstained"])
+    answer = {True: "passed", False: "failed", None: ""}[one["passed"]]
+    unsure = one["most_s"] is not None and one["passed"] is None
+    return Cell(seconds((one["end_ns"] - one["begin_ns"]) / 1e9), answer, "within the clocks’ error" if unsure else "")
+
+
+def _context(run: Run, form: IntervalForm, *, allowed: bool) -> dict[str, Any]:
+    return {"run": run, "form": form, "allowed": allowed, "names": queries.names_of(run)}

@@ -1,0 +1,100 @@
+"""Intervals over REST: defined by who may change, told in the rounds that they are measured in."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from dashboard.teams import tokens
+from ingest.models import Interval, Run
+from ingest.tasks import judge_intervals, judge_round
+from tests.cast import Cast
+from tests.ingest import scenarios
+from tests.ingest.storing import Story
+
+pytestmark = pytest.mark.django_db
+APPLIED: dict[str, Any] = {
+    "name": "to applied", "begin": {"which": "last", "of": "end", "name": "aggregate"},
+    "end": {"which": "last", "of": "end", "name": "apply"}, "most_s": 5.0, "scope": "run",
+}  # fmt: skip
+
+
+@pytest.fixture
+def run(cast: Cast) -> Run:
+    story = Story(cast.team, scenarios.exchange("exchange", scenarios.crew(2), rounds=2, train=30.0, encode=2.0))
+    story.tell()
+    for index in range(2):
+        judge_round(str(story.run.pk), index, 0)
+    return story.run
+
+
+def asked(cast: Cast, scope: str, method: str, path: str, body: Any = None, *, foreign: bool = False) -> Any:
+    token = tokens.issue(cast.other_team if foreign else cast.team, "script", [scope])
+    client = Client(headers={"authorization": f"Bearer {token}"})
+    return client.generic(method, f"/api/v1{path}", json.dumps(body) if body else "", "application/json")
+
+
+def test_it_is_defined_told_of_rounds_changed_and_forgotten(cast: Cast, run: Run) -> None:
+    path = f"/runs/{run.pk}/intervals"
+    made = asked(cast, "admin", "POST", path, APPLIED)
+    assert made.status_code == 201, made.content
+    key = made.json()["id"]
+    assert asked(cast, "read", "GET", path).json() == {"items": [APPLIED | {"id": key}], "next": None}
+
+    # The rounds say nothing of what they were not measured for, and everything else.
+    row = asked(cast, "read", "GET", f"/runs/{run.pk}/rounds").json()["items"][1]
+    assert row["intervals"] is None
+    assert row["critical_path"]
+    judge_intervals(str(run.pk))
+    for round_ in (
+        asked(cast, "read", "GET", f"/runs/{run.pk}/rounds").json()["items"][1],
+        asked(cast, "read", "GET", f"/runs/{run.pk}/rounds/1").json(),
+    ):
+        (one,) = [one for one in round_["intervals"] if one["name"] == "to applied"]
+        assert (one["check"], one["passed"], one["between"]) == (
+            "<= 5 s",
+            False,
+            "last end of aggregate to last end of apply",
+        )
+        assert one["seconds"] == pytest.approx(13.0, abs=0.1)
+        assert sum(part["seconds"] for part in one["parts"]) == pytest.approx(one["seconds"], abs=1e-5)
+
+    changed = asked(cast, "admin", "PUT", f"{path}/{key}", APPLIED | {"most_s": 60})
+    assert changed.json()["most_s"] == 60.0
+    # Who asks for one round has it measured at once.
+    (one,) = [
+        one
+        for one in asked(cast, "read", "GET", f"/runs/{run.pk}/rounds/1").json()["intervals"]
+        if one["name"] == "to applied"
+    ]
+    assert one["passed"] is True
+    assert asked(cast, "admin", "DELETE", f"{path}/{key}").status_code == 204
+    assert asked(cast, "read", "GET", path).json()["items"] == []
+
+
+def test_who_may_only_read_changes_nothing_and_who_is_of_another_team_sees_nothing(cast: Cast, run: Run) -> None:
+    path = f"/runs/{run.pk}/intervals"
+    key = asked(cast, "admin", "POST", path, APPLIED).json()["id"]
+    for method, at, body in (
+        ("POST", path, APPLIED),
+        ("PUT", f"{path}/{key}", APPLIED),
+        ("DELETE", f"{path}/{key}", None),
+    ):
+        assert asked(cast, "read", method, at, body).status_code == 403
+        assert asked(cast, "admin", method, at, body, foreign=True).status_code == 404
+    assert asked(cast, "read", "GET", path, foreign=True).status_code == 404
+    assert asked(cast, "admin", "PUT", f"{path}/{1 << 70}", APPLIED).status_code in (404, 422)
+    assert Interval.objects.get().most_s == 5.0
+
+
+def test_what_cannot_be_measured_is_refused_with_its_field(cast: Cast, run: Run) -> None:
+    path = f"/runs/{run.pk}/intervals"
+    asked(cast, "admin", "POST", path, APPLIED)
+    for body, field in (
+        (APPLIED, "name"), (APPLIED | {"name": "x", "end": APPLIED["begin"]}, "end_name"),
+        (APPLIED | {"name": "x", "most_s": -1}, "most_s"), (APPLIED | {"name": "x", "scope": "team"}, "scope"),
+    ):  # fmt: skip
+        answer = asked(cast, "admin", "POST", path, body)
+        assert (answer.status_code, answer.json()["error"]["field"]) == (422, field)
+    assert Interval.objects.count() == 1

@@ -1,0 +1,109 @@
+"""The tab Intervals: members and owners define, viewers read, and nobody else sees."""
+
+import pytest
+from django.test import Client
+
+from ingest.models import Interval, Run
+from ingest.store import intervals as store
+from ingest.tasks import judge_round
+from tests.cast import Cast, browser_of
+from tests.ingest import scenarios
+from tests.ingest.storing import Story
+
+pytestmark = pytest.mark.django_db
+FORM = {
+    "name": "to applied", "begin_which": "last", "begin_of": "end", "begin_name": "aggregate", "end_which": "last",
+    "end_of": "end", "end_name": "apply", "most_s": "5", "of": "run",
+}  # fmt: skip
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def run(cast: Cast) -> Run:
+    story = Story(cast.team, scenarios.exchange("exchange", scenarios.crew(2), rounds=2, train=30.0, encode=2.0))
+    story.tell()
+    return story.run
+
+
+def judge(run: Run) -> None:
+    for index in range(2):
+        judge_round(str(run.pk), index, 0)
+
+
+def page(client: Client, run: Run) -> str:
+    answer = client.get(f"/runs/{run.pk}/intervals/")
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+@pytest.mark.parametrize("who", ["owner", "member"])
+def test_an_interval_is_defined_shown_with_its_rounds_changed_and_deleted(cast: Cast, run: Run, who: str) -> None:
+    client = browser_of(getattr(cast, who))
+    assert client.post(f"/runs/{run.pk}/intervals/", FORM).status_code == 302
+    row = Interval.objects.get()
+    assert (row.team, row.project, row.run, row.most_s) == (cast.team, run.project, run, 5.0)
+    judge(run)
+    told = " ".join(page(client, run).split())
+    assert "last end of aggregate to last end of apply" in told
+    assert "13.0\N{NO-BREAK SPACE}s <small>failed</small>" in told
+    assert "≤ 5 s" in told
+    edit = f"/runs/{run.pk}/intervals/{row.pk}/"
+    assert 'value="to applied"' in client.get(edit).content.decode()
+    assert client.post(edit, FORM | {"most_s": "", "of": "project"}).status_code == 302
+    row.refresh_from_db()
+    assert (row.most_s, row.run) == (None, None)
+    # What was measured by another definition is not shown.
+    assert "not computed yet" in page(client, run)
+    assert client.post(edit, {"do": "delete"}).status_code == 302
+    assert not Interval.objects.exists()
+
+
+def test_viewers_read_and_change_nothing_and_strangers_see_nothing(cast: Cast, run: Run) -> None:
+    browser_of(cast.owner).post(f"/runs/{run.pk}/intervals/", FORM)
+    edit = f"/runs/{run.pk}/intervals/{Interval.objects.get().pk}/"
+    viewer = browser_of(cast.viewer)
+    assert "Ask an owner or member" in page(viewer, run)
+    assert "<form" not in page(viewer, run).split("<main")[1].split("</main")[0]
+    assert "Ask an owner or member" in viewer.get(edit).content.decode()
+    for path, form in ((f"/runs/{run.pk}/intervals/", FORM), (edit, FORM), (edit, {"do": "delete"})):
+        assert viewer.post(path, form).status_code == 403
+        assert browser_of(cast.stranger).post(path, form).status_code == 404
+    assert Interval.objects.get().most_s == 5.0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": ""}, {"name": "x" * 65}, {"name": "\u202eyes"}, {"name": "a\x00b"}, {"begin_name": ""},
+        {"begin_of": "middle"}, {"most_s": "0"}, {"most_s": "nan"}, {"most_s": "inf"}, {"most_s": "soon"},
+        {"most_s": "1e7"}, {"of": "team"}, {"begin_name": "apply"}, {"end_name": "x" * 129},
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_said_and_not_kept(cast: Cast, run: Run, wrong: dict[str, str]) -> None:
+    answer = browser_of(cast.owner).post(f"/runs/{run.pk}/intervals/", FORM | wrong)
+    assert answer.status_code == 200
+    assert "errorlist" in answer.content.decode()
+    assert not Interval.objects.exists()
+
+
+def test_a_name_is_of_one_interval_in_a_run_and_in_its_project_and_they_are_not_without_end(
+    cast: Cast, run: Run
+) -> None:
+    client = browser_of(cast.owner)
+    path = f"/runs/{run.pk}/intervals/"
+    for of in ("run", "project"):
+        assert client.post(path, FORM | {"of": of}).status_code == 302
+        assert "of this name already" in client.post(path, FORM | {"of": of}).content.decode()
+    assert "this run has its own of that name" in page(client, run)
+    for number in range(store.MOST - 1):
+        assert client.post(path, FORM | {"name": f"i{number}"}).status_code == 302
+    assert "more are not measured" in client.post(path, FORM | {"name": "one more"}).content.decode()
+
+
+def test_names_of_others_are_text(cast: Cast, run: Run) -> None:
+    client = browser_of(cast.owner)
+    named = FORM | {"name": HOSTILE, "begin_name": HOSTILE}
+    assert client.post(f"/runs/{run.pk}/intervals/", named, follow=True).status_code == 200
+    told = page(client, run) + client.get(f"/runs/{run.pk}/intervals/{Interval.objects.get().pk}/").content.decode()
+    assert HOSTILE not in told
+    assert "&lt;/script&gt;" in told

@@ -1,0 +1,153 @@
+"""Intervals that a team asks for: measured when a round closes, judged, and judged anew when they change."""
+
+import pytest
+
+from ingest.feed.connection import client
+from ingest.feed.starting import QUEUE
+from ingest.models import Analysis, Finding, Interval, IntervalsDue, Run
+from ingest.queries import intervals
+from ingest.store import deletion
+from ingest.store import intervals as store
+from ingest.tasks import judge_intervals, judge_round
+from ingest.watch import judge_intervals as ask
+from tests.cast import Cast
+from tests.ingest import scenarios
+from tests.ingest.storing import Story
+
+pytestmark = pytest.mark.django_db
+
+
+def told(cast: Cast, rounds: int = 3, key: str = "run-1") -> Story:
+    """Two trainers that train 30 s and apply 13 s, told and judged."""
+    made = scenarios.exchange("exchange", scenarios.crew(2), rounds=rounds, train=30.0, encode=2.0)
+    story = Story(cast.team, made, key=key)
+    story.tell()
+    return story
+
+
+def judge(story: Story, *indexes: int) -> None:
+    for index in indexes:
+        judge_round(str(story.run.pk), index, 0)
+
+
+def asked(run: Run, most_s: float | None, *, own: bool = True, name: str = "apply") -> Interval:
+    """From the last aggregation to the last that has applied."""
+    row = Interval(
+        team_id=run.team_id, project=run.project, run=run if own else None, name=name, most_s=most_s,
+        begin_name="aggregate", end_which="last", end_of="end", end_name="apply",
+    )  # fmt: skip
+    store.save(row, run)
+    return row
+
+
+def found(run: Run) -> list[tuple[str, list[int]]]:
+    rows = Finding.objects.filter(run=run, kind="interval_failed").exclude(workers=[])
+    return [(row.state, row.rounds) for row in rows]
+
+
+def measured(run: Run, index: int) -> dict[str, bool | None]:
+    content = Analysis.objects.get(round__run=run, round__index=index).content
+    return {one["name"]: one["passed"] for one in content["intervals"]}
+
+
+def test_it_is_measured_and_judged_with_the_round_that_closes(cast: Cast) -> None:
+    story = told(cast)
+    asked(story.run, 5.0)
+    judge(story, 0, 1)
+
+    assert measured(story.run, 1)["apply"] is False
+    assert found(story.run) == [("open", [1])]
+    finding = Finding.objects.get(run=story.run, kind="interval_failed")
+    assert (finding.phase, finding.severity) == ("apply", "warning")
+    assert "the check allows 5 s" in finding.observed
+
+
+def test_a_changed_check_is_judged_anew_and_what_it_found_before_is_taken_back(cast: Cast) -> None:
+    story = told(cast)
+    judge(story, 0, 1, 2)
+    assert found(story.run) == []
+    assert "apply" not in measured(story.run, 2)
+
+    row = asked(story.run, 5.0)
+    judge_intervals(str(story.run.pk))
+    assert found(story.run) == [("open", [1, 2])]
+    assert [measured(story.run, index)["apply"] for index in range(3)] == [False, False, False]
+
+    row.most_s = 60.0
+    store.save(row, story.run)
+    judge_intervals(str(story.run.pk))
+    assert found(story.run) == []
+    assert measured(story.run, 2)["apply"] is True
+    withdrawn = Finding.objects.get(run=story.run, kind="interval_failed")
+    assert (withdrawn.state, withdrawn.workers) == ("resolved", [])
+
+    store.remove(row, story.run)
+    judge_intervals(str(story.run.pk))
+    assert "apply" not in measured(story.run, 2)
+
+
+def test_of_an_ended_run_it_is_judged_too_and_is_over(cast: Cast) -> None:
+    story = told(cast)
+    judge(story, 0, 1, 2)
+    story.finish()
+    asked(story.run, 5.0)
+    judge_intervals(str(story.run.pk))
+
+    assert found(story.run) == [("resolved", [1, 2])]
+
+
+def test_a_projects_interval_is_of_all_its_runs_and_a_runs_own_wins(cast: Cast) -> None:
+    first, second = told(cast), told(cast, key="run-2")
+    foreign = Story(cast.other_team, first.scenario, key="run-3")
+    foreign.tell()
+    asked(first.run, 5.0, own=False)
+    asked(second.run, 60.0)
+
+    for story in (first, second, foreign):
+        judge(story, 0, 1, 2)
+
+    assert (len(found(first.run)), len(found(second.run)), len(found(foreign.run))) == (1, 0, 0)
+    assert [one.most_s for one in intervals.asked(second.run).intervals if one.name == "apply"] == [60.0]
+    assert intervals.asked(foreign.run).stamp == ""
+    assert set(IntervalsDue.objects.values_list("run_id", flat=True)) == {first.run.pk, second.run.pk}
+
+
+def test_the_watcher_asks_until_it_is_judged(cast: Cast, quiet: None) -> None:
+    story = told(cast)
+    row = asked(story.run, 5.0)
+    waiting = client().llen(QUEUE)
+    ask()
+    assert client().llen(QUEUE) == waiting + 1
+    judge_intervals(str(story.run.pk))
+    assert not IntervalsDue.objects.exists()
+    ask()
+    assert client().llen(QUEUE) == waiting + 1
+
+    # What is changed while it is judged is judged once more.
+    since = store.is_due(story.run.pk)
+    store.save(row, story.run)
+    store.judged(story.run.pk, since)
+    assert IntervalsDue.objects.count() == 1
+
+
+def test_an_interval_that_a_round_lacks_says_which_boundary(cast: Cast) -> None:
+    story = told(cast)
+    row = asked(story.run, 5.0)
+    row.end_name = "sync"
+    store.save(row, story.run)
+    judge(story, 0, 1)
+
+    content = Analysis.objects.get(round__run=story.run, round__index=1).content
+    (one,) = [one for one in content["intervals"] if one["name"] == "apply"]
+    assert (one["abstained"], one["passed"], one["parts"]) == ("the round has no last end of sync", None, [])
+    assert found(story.run) == []
+
+
+def test_a_deleted_run_takes_its_own_intervals_with_it_and_leaves_those_of_its_project(cast: Cast) -> None:
+    story = told(cast)
+    asked(story.run, 5.0)
+    asked(story.run, 5.0, own=False, name="of all")
+    assert deletion.begin(story.run.pk)
+
+    assert list(Interval.objects.values_list("name", flat=True)) == ["of all"]
+    assert not IntervalsDue.objects.exists()
