@@ -5,6 +5,7 @@ import signal
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -157,6 +158,22 @@ def test_a_full_collection_is_told_with_the_memory_before_and_after(quiet: None,
     assert 0 < row.attrs["seconds"] <= paused / 1e9
     assert before <= row.record.t0
     assert row.record.round == 0
+
+
+def test_a_collection_during_which_the_clock_went_back_is_told_without_how_long_it_took(
+    quiet: None, recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.monotonic_ns()
+    clock = iter([now, now - 10**9])
+    recording.run.next_round()
+    with monkeypatch.context() as stepping:
+        stepping.setattr("roundwatch.track_collector.time", SimpleNamespace(monotonic_ns=lambda: next(clock)))
+        gc.collect()
+    recording.run.next_round()
+    recording.read()
+    [row] = [row for row in recording.rows if row.name == "gc"]
+    assert "seconds" not in row.attrs
+    assert {"collected", "memory_before_bytes", "memory_after_bytes"} <= row.attrs.keys()
 
 
 def test_after_the_end_nobody_listens_to_the_collector(recording: Recording) -> None:

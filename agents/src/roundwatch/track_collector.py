@@ -54,7 +54,10 @@ class Collections:
             self._before = _memory()
             self._begun_ns = time.monotonic_ns()
             return
-        noted = {"seconds": (time.monotonic_ns() - self._begun_ns) / 1e9, "collected": info["collected"]}
+        noted: dict[str, Any] = {"collected": info["collected"]}
+        # A clock that went back meanwhile says nothing of how long it took.
+        if (paused_ns := time.monotonic_ns() - self._begun_ns) >= 0:
+            noted["seconds"] = paused_ns / 1e9
         memory = {"memory_before_bytes": self._before, "memory_after_bytes": _memory()}
         noted |= {name: value for name, value in memory.items() if value is not None}
         self._left_out += len(self._noted) == MOST_NOTED

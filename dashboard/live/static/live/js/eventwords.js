@@ -22,7 +22,7 @@ function collection({ seconds, collected, memory_before_bytes: before, memory_af
   const freed = before - after;
   const memory = Number.isFinite(freed) && (Math.abs(freed) < 1 << 20 ? `memory stayed at ${bytes(after)}` : freed > 0 ? `freed ${bytes(freed)}: memory fell from ${bytes(before)} to ${bytes(after)}` : `memory rose from ${bytes(before)} to ${bytes(after)}`);
   const lines = [
-    `a full garbage collection${Number.isFinite(seconds) ? ` paused the process for ${duration(seconds * 1e9)}` : ""}`,
+    `a full garbage collection${seconds >= 0 && Number.isFinite(seconds) ? ` paused the process for ${duration(seconds * 1e9)}` : ""}`,
     memory,
     Number.isFinite(collected) && `${plural(collected, "object")} in cycles collected`,
     left > 0 && `${plural(left, "collection")} before it not told`,
