@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from roundwatch import allocated
 from tests.agents.recorder import Recording, Row
 
 
@@ -158,6 +159,25 @@ def test_a_full_collection_is_told_with_the_memory_before_and_after(quiet: None,
     assert 0 < row.attrs["seconds"] <= paused / 1e9
     assert before <= row.record.t0
     assert row.record.round == 0
+
+
+def test_what_a_collection_frees_inside_a_heap_is_told_though_the_kernel_gets_nothing_back(
+    quiet: None, recording: Recording
+) -> None:
+    if allocated.reader() is None:
+        pytest.skip("this C library does not tell what it has handed out")
+    recording.run.next_round()
+    # Each too small to be mapped by itself; the last of all, which stays, is above them in the heap.
+    holder: list[object] = [bytes(60_000) for _ in range(500)]
+    above = bytes(60_000)
+    holder.append(holder)
+    del holder
+    gc.collect()
+    recording.run.next_round()
+    recording.read()
+    [row] = [row for row in recording.rows if row.name == "gc"]
+    assert row.attrs["allocated_before_bytes"] - row.attrs["allocated_after_bytes"] >= 500 * 60_000
+    assert len(above) == 60_000
 
 
 def test_a_collection_during_which_the_clock_went_back_is_told_without_how_long_it_took(
