@@ -78,7 +78,7 @@ KEPT = Fault(
 )  # fmt: skip
 DYING = Fault(
     name="dying", rounds=4, culprit="trainer-3", kinds=frozenset({"worker_lost", "worker_failed"}), explains=_killed,
-    options=("--die-in-round=1", "--die-trainer=3", "--round-seconds=6", "--link-mbit=60"),
+    options=("--die-in-round=1", "--die-trainer=3", "--round-seconds=5", "--link-mbit=60"),
 )  # fmt: skip
 HEALTHY = Fault(name="healthy", rounds=51, options=())
 FAULTS = (STARVED, KEPT, DYING)

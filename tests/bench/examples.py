@@ -25,7 +25,7 @@ from tests.e2e.product import REPOSITORY, Product, reachable_folder, started, un
 
 SCRIPT = REPOSITORY / "agents" / "examples" / "rounds.py"
 LEAST_RIGHT = 0.95
-JUDGED_S, SAID_S = 60.0, 20.0  # after a training's end until its rounds are judged, and until the last is said of it
+JUDGED_S, SAID_S = 60.0, 30.0  # after a training's end until its rounds are judged, and until the last is said of it
 CAN_STARVE = "import sys; sys.path.insert(0, sys.argv[1]); from federated import starvation; starvation.Quota()"
 
 
