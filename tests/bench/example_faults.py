@@ -73,7 +73,7 @@ STARVED = Fault(
     kinds=frozenset({"straggler", "slow_phase"}), explains=_held_back, needs_quota=True,
 )  # fmt: skip
 KEPT = Fault(
-    name="kept", rounds=12, culprit="coordinator", options=("--retain", "--round-seconds=2", "--link-mbit=60"),
+    name="kept", rounds=11, culprit="coordinator", options=("--retain", "--round-seconds=2", "--link-mbit=60"),
     kinds=frozenset({"memory_growth", "reference_cycle", "memory_retained"}), explains=_in_a_cycle,
 )  # fmt: skip
 DYING = Fault(

@@ -72,6 +72,14 @@ class Theatre:
         findings = list(self.product.items(f"/api/v1/runs/{ran.id}/findings"))
         return judged(ran.fault, findings, quota=self.quota)
 
+    def took(self, ran: Ran) -> str:
+        """How long the fault's phase took in each round, worker by worker: what the judge had to see it by."""
+        seconds: dict[str, list[str]] = collections.defaultdict(list)
+        for one in self.product.items(f"/api/v1/runs/{ran.id}/phases?name={ran.fault.phase or 'train'}"):
+            seconds[one["worker"]].append(f"{one['round']}: {one['seconds']:.1f}")
+        walls = [f"{one['wall_s']:.1f}" for one in self.product.items(f"/api/v1/runs/{ran.id}/rounds")]
+        return f"    rounds of {', '.join(walls)} s; " + "; ".join(f"{w} {', '.join(s)}" for w, s in seconds.items())
+
     def _run(self, key: str) -> dict[str, Any] | None:
         return next((one for one in self.product.items("/api/v1/runs") if one["key"] == key), None)
 
@@ -116,7 +124,8 @@ def main() -> None:
         ran = []
         for fault, rounds in planned:
             ran.append(place.play(fault, rounds))
-            print(told(ran[-1], place.judged(ran[-1])), flush=True)
+            found = place.judged(ran[-1])
+            print(told(ran[-1], found), *([place.took(ran[-1])] if found.wrong else []), sep="\n", flush=True)
         show(rows([(one, place.judged(one)) for one in ran], quota=place.quota))
 
 
