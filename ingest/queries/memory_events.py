@@ -45,12 +45,19 @@ def told_between(run_id: UUID, begin_ns: int, end_ns: int) -> dict[int, Told]:
     for name, lane, time_ns, attrs in rows:
         said = _decoded(attrs)
         if name == _COLLECTION:
-            before, after = (_number(said.get(f"memory_{when}_bytes")) for when in ("before", "after"))
-            collections[lane].insert(0, Collected(time_ns=time_ns, before_bytes=before, after_bytes=after))
+            collections[lane].insert(0, _collected(time_ns, said))
         elif len(kept[lane]) < _MOST_KEPT:
             one = _kept(said)
             kept[lane].setdefault(one.label, one)
     return {lane: Told(tuple(collections[lane]), tuple(kept[lane].values())) for lane in {*collections, *kept}}
+
+
+def _collected(time_ns: int, said: dict[str, Any]) -> Collected:
+    before, after, had, has = (
+        _number(said.get(f"{what}_{when}_bytes")) for what in ("memory", "allocated") for when in ("before", "after")
+    )
+    freed = None if had is None or has is None else had - has
+    return Collected(time_ns=time_ns, before_bytes=before, after_bytes=after, freed_bytes=freed)
 
 
 def _kept(said: dict[str, Any]) -> Kept:

@@ -202,6 +202,27 @@ def test_throttling_is_the_share_of_periods_between_readings(kernel: Kernel) -> 
     assert found["cgroup_cpu_throttled_seconds_total"] == 4.0
 
 
+def test_what_a_quota_did_that_is_set_for_less_than_two_readings_is_told(kernel: Kernel) -> None:
+    def read(cpu: str, periods: int, throttled: int) -> dict[str, float]:
+        kernel.sys("fs/cgroup/cpu.max", f"{cpu}\n")
+        kernel.sys(
+            "fs/cgroup/cpu.stat", f"nr_periods {periods}\nnr_throttled {throttled}\nthrottled_usec {throttled}00000\n"
+        )
+        return values(sampler.read())
+
+    kernel.proc("self/cgroup", "0::/\n")
+    kernel.mounts(f"/ {V2} cgroup2 rw")
+    version_2(kernel, "")
+    sampler = CgroupSampler(kernel.paths)
+    ratio = "cgroup_cpu_throttled_ratio"
+    assert ratio not in read("max 100000", 100, 40)
+    assert read("10000 100000", 110, 50)[ratio] == 1.0  # set since the reading before
+    assert read("max 100000", 120, 55)[ratio] == 0.5  # and lifted again
+    assert ratio not in sampler.absent
+    assert ratio not in read("max 100000", 120, 55)
+    assert sampler.absent[ratio] == "no quota is set"
+
+
 def test_a_process_that_moved_to_another_group_is_not_compared_with_the_old_one(kernel: Kernel) -> None:
     kernel.mounts(f"/ {V2} cgroup2 rw")
     version_2(kernel, "before", cpu="50000 100000")

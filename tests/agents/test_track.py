@@ -5,9 +5,11 @@ import signal
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import pytest
 
+from roundwatch import allocated
 from tests.agents.recorder import Recording, Row
 
 
@@ -157,6 +159,41 @@ def test_a_full_collection_is_told_with_the_memory_before_and_after(quiet: None,
     assert 0 < row.attrs["seconds"] <= paused / 1e9
     assert before <= row.record.t0
     assert row.record.round == 0
+
+
+def test_what_a_collection_frees_inside_a_heap_is_told_though_the_kernel_gets_nothing_back(
+    quiet: None, recording: Recording
+) -> None:
+    if allocated.reader() is None:
+        pytest.skip("this C library does not tell what it has handed out")
+    recording.run.next_round()
+    # Each too small to be mapped by itself; the last of all, which stays, is above them in the heap.
+    holder: list[object] = [bytes(60_000) for _ in range(500)]
+    above = bytes(60_000)
+    holder.append(holder)
+    del holder
+    gc.collect()
+    recording.run.next_round()
+    recording.read()
+    [row] = [row for row in recording.rows if row.name == "gc"]
+    assert row.attrs["allocated_before_bytes"] - row.attrs["allocated_after_bytes"] >= 500 * 60_000
+    assert len(above) == 60_000
+
+
+def test_a_collection_during_which_the_clock_went_back_is_told_without_how_long_it_took(
+    quiet: None, recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.monotonic_ns()
+    clock = iter([now, now - 10**9])
+    recording.run.next_round()
+    with monkeypatch.context() as stepping:
+        stepping.setattr("roundwatch.track_collector.time", SimpleNamespace(monotonic_ns=lambda: next(clock)))
+        gc.collect()
+    recording.run.next_round()
+    recording.read()
+    [row] = [row for row in recording.rows if row.name == "gc"]
+    assert "seconds" not in row.attrs
+    assert {"collected", "memory_before_bytes", "memory_after_bytes"} <= row.attrs.keys()
 
 
 def test_after_the_end_nobody_listens_to_the_collector(recording: Recording) -> None:

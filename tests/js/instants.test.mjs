@@ -83,6 +83,10 @@ test("a full collection is told with how long it paused the process and what it 
   ]);
   assert.deepEqual(said({ seconds: 0.001, collected: 0, left_out: 3 }), ["a full garbage collection paused the process for 1.0 ms", "0 objects in cycles collected", "3 collections before it not told"]);
   assert.equal(said({ memory_before_bytes: 5, memory_after_bytes: 9 })[1], "memory stayed at 9 B");
+  assert.deepEqual(said({ memory_before_bytes: 2 ** 30, memory_after_bytes: 2 ** 30, allocated_before_bytes: 2 ** 29, allocated_after_bytes: 2 ** 28 }), [
+    "a full garbage collection", "memory stayed at 1.0 GiB", "freed 256 MiB that the allocator keeps for what comes",
+  ]);
+  assert.deepEqual(said({ seconds: -1 }), ["a full garbage collection"]);
 });
 
 test("of any other event the attributes are told, and what was worded is not told twice", () => {

@@ -1,15 +1,17 @@
 """Python's full garbage collections: how long each one paused the process, and the memory before and after.
 
 A collection may interrupt anything, our own writing included, so it is only noted when it happens and recorded at the
-next round's boundary. Memory that falls at collections was held by reference cycles.
+next round's boundary. Memory that falls at collections was held by reference cycles. What the process has from the
+kernel need not fall then, for an allocator may keep it: what is in use is told as well, where the C library tells.
 """
 
 import gc
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
-from roundwatch import slots
+from roundwatch import allocated, slots
 from roundwatch.attributes import attributes
 from roundwatch.phases import Recorder
 from roundwatch.samplers.memory import PROCESS_METRICS, process_memory
@@ -27,9 +29,12 @@ class Collections:
         self._noted: deque[tuple[int, int, dict[str, Any]]] = deque(maxlen=MOST_NOTED)
         self._begun_ns = self._left_out = 0
         self._before: int | None = None
+        self._allocated: Callable[[], int] | None = None
+        self._allocated_before = 0
 
     def listen(self) -> None:
         """From now on."""
+        self._allocated = allocated.reader()
         gc.callbacks.append(self._heard)
 
     def close(self) -> None:
@@ -52,10 +57,16 @@ class Collections:
             return
         if phase == "start":
             self._before = _memory()
+            self._allocated_before = self._allocated() if self._allocated else 0
             self._begun_ns = time.monotonic_ns()
             return
-        noted = {"seconds": (time.monotonic_ns() - self._begun_ns) / 1e9, "collected": info["collected"]}
+        noted: dict[str, Any] = {"collected": info["collected"]}
+        # A clock that went back meanwhile says nothing of how long it took.
+        if (paused_ns := time.monotonic_ns() - self._begun_ns) >= 0:
+            noted["seconds"] = paused_ns / 1e9
         memory = {"memory_before_bytes": self._before, "memory_after_bytes": _memory()}
+        if self._allocated:
+            memory |= {"allocated_before_bytes": self._allocated_before, "allocated_after_bytes": self._allocated()}
         noted |= {name: value for name, value in memory.items() if value is not None}
         self._left_out += len(self._noted) == MOST_NOTED
         self._noted.append((self._begun_ns, self._recorder.here().ground.where, noted))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ingest.detection.facts import Floats
-from ingest.detection.memory.facts import Held, Span
+from ingest.detection.memory.facts import Collected, Held, Span
 from ingest.detection.memory.policy import Policy
 
 
@@ -41,10 +41,11 @@ class RoundMemory:
 
 @dataclass(frozen=True, slots=True)
 class Fall:
-    """Bytes that a full collection freed; Unix nanoseconds."""
+    """Bytes that a full collection freed, and those of them that the kernel got back; Unix nanoseconds."""
 
     time_ns: int
     freed: float
+    returned: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -74,13 +75,18 @@ def build(held: Held, policy: Policy) -> Context:
         rounds=rounds,
         places=np.array([one.index for one in judged], float),
         floors=np.array([math.nan if one.floor is None else one.floor for one in judged], float),
-        falls=tuple(
-            Fall(one.time_ns, one.before_bytes - one.after_bytes)
-            for one in held.collections
-            if one.before_bytes is not None and one.after_bytes is not None
-        ),
+        falls=tuple(fall for one in held.collections if (fall := _fall(one)) is not None),
         copy=math.nan if held.copy_bytes is None or held.copy_bytes <= 0 else float(held.copy_bytes),
     )
+
+
+def _fall(one: Collected) -> Fall | None:
+    """What a collection freed by the larger of both measures; None where neither was told."""
+    known = one.before_bytes is not None and one.after_bytes is not None
+    returned = (one.before_bytes or 0.0) - (one.after_bytes or 0.0) if known else 0.0
+    if not known and one.freed_bytes is None:
+        return None
+    return Fall(one.time_ns, max(returned, one.freed_bytes or 0.0), returned)
 
 
 def rounds_of(held: Held) -> tuple[RoundMemory, ...]:

@@ -25,11 +25,16 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """A collection of the oldest generation, with the process's memory before and after; Unix ns and bytes."""
+    """A collection of the oldest generation, with the process's memory before and after; Unix ns and bytes.
+
+    `freed_bytes` is by how much less its allocator had handed out after it, None unknown: what is freed need not go
+    back to the kernel.
+    """
 
     time_ns: int
     before_bytes: float | None = None
     after_bytes: float | None = None
+    freed_bytes: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,6 +51,7 @@ class Cycle:
     most: float
     by_floors: bool
     since_ns: int  # the first of those collections
+    kept: bool = False  # of the largest the kernel got less than half back
 
 
 def growth(context: Context) -> Growth | None:
@@ -86,8 +87,9 @@ def cycle(context: Context) -> Cycle | None:
     least = _copies(context, context.policy.fall_copies, context.policy.total_unknown_bytes)
     falls = [fall for fall in context.falls if fall.freed >= least]
     if falls:
-        most, since = max(fall.freed for fall in falls), min(fall.time_ns for fall in falls)
-        return Cycle(times=len(falls), most=most, by_floors=False, since_ns=since)
+        most, since = max(falls, key=lambda fall: fall.freed), min(fall.time_ns for fall in falls)
+        kept = most.returned < most.freed / 2
+        return Cycle(times=len(falls), most=most.freed, by_floors=False, since_ns=since, kept=kept)
     return _saw_tooth(context, least)
 
 

@@ -48,7 +48,9 @@ def cycle(context: Context, found: Cycle) -> str:
         return (
             f"{_what(context)} falls between rounds only where {times} ran, by {_sized(context, found.most)} at most."
         )
-    return f"{times[0].upper()}{times[1:]} of {context.held.worker.name} freed {_sized(context, found.most)} at most."
+    kept = ", which its allocator keeps for what comes" if found.kept else ""
+    freed = f"freed {_sized(context, found.most)} at most{kept}."
+    return f"{times[0].upper()}{times[1:]} of {context.held.worker.name} {freed}"
 
 
 def why(context: Context, found: Cycle | None) -> str:

@@ -203,6 +203,22 @@ def test_falls_at_collections_tell_a_reference_cycle_and_explain_what_is_kept() 
     assert kinds(judge(held([5 * GIB, 5 * GIB], collections=[small]))) == []
 
 
+def test_what_a_collection_frees_is_a_reference_cycle_though_the_allocator_keeps_the_memory() -> None:
+    kept = Collected(time_ns=nanoseconds(250.0), before_bytes=9 * GIB, after_bytes=9 * GIB, freed_bytes=5 * GB)
+
+    (verdict,) = judge(held([5 * GIB, 5 * GIB], collections=[kept])).verdicts
+
+    assert verdict.kind == "reference_cycle"
+    assert verdict.observed.endswith(
+        "freed 2.5 model copies (4.7 GiB) at most, which its allocator keeps for what comes."
+    )
+    untold = replace(kept, before_bytes=None)
+    assert kinds(judge(held([5 * GIB, 5 * GIB], collections=[untold]))) == ["reference_cycle"]
+    assert kinds(judge(held([5 * GIB, 5 * GIB], collections=[replace(kept, freed_bytes=0.9 * GB)]))) == []
+    grew = replace(kept, after_bytes=4 * GIB, freed_bytes=-1.0 * GB)
+    assert judge(held([5 * GIB, 5 * GIB], collections=[grew])).verdicts[0].observed.endswith("(5.0 GiB) at most.")
+
+
 def test_floors_that_fall_only_where_collections_ran_tell_a_reference_cycle() -> None:
     floors = [3 * GIB, 3 * GIB, 4 * GIB, 6 * GIB, 3 * GIB, 5 * GIB, 7 * GIB, 3 * GIB, 5 * GIB]
     at = [Collected(time_ns=nanoseconds(index * ROUND_S + 50)) for index in (4, 7)]

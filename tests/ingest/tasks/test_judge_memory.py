@@ -80,6 +80,18 @@ def test_what_collections_free_is_a_reference_cycle_with_the_path_that_holds_it(
     assert found.hypothesis.endswith("is still held by a cycle: dict['aggregation']['deltas'][0].")
 
 
+def test_what_a_collection_frees_inside_the_process_is_a_reference_cycle_too(cast: Cast) -> None:
+    story = story_of(cast, 2)
+    memory = dict.fromkeys(("memory_before_bytes", "memory_after_bytes"), 3_000 * MIB)
+    used: dict[str, Any] = {"allocated_before_bytes": 2_900 * MIB, "allocated_after_bytes": 900 * MIB}
+    for index in range(2):
+        recorder = story.recorders["coordinator"]
+        recorder.event("gc", story.at(story.scenario.rounds[index][0] + 20), seconds=0.1, **memory, **used)
+        told(story, index, 3_000 * MIB)
+
+    assert kinds(story) == {("reference_cycle", "open")}
+
+
 def test_memory_that_is_given_back_each_round_and_collections_that_free_nothing_are_no_finding(cast: Cast) -> None:
     story = story_of(cast, 8)
     for index in range(8):

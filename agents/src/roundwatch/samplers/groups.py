@@ -89,8 +89,7 @@ class Group:
         quota = group.quota()
         if quota is None:
             self.absent |= dict.fromkeys((QUOTA, *THROTTLED, *PERIODS), NO_QUOTA)
-            self._before = None
-            return readings
+            return [*readings, *self._lifted(group)]
         return [*readings, self._reading(QUOTA, "cpus", quota), *self._throttled(group)]
 
     def _used(self, place: Place) -> list[Reading]:
@@ -119,13 +118,27 @@ class Group:
         readings = [self._reading(THROTTLED[1], "seconds", nanoseconds / 1e9)]
         if self._whole:
             readings += [self._reading(PERIODS[0], "", periods), self._reading(PERIODS[1], "", throttled)]
-        before, self._before = self._before, (periods, throttled)
-        if before is None or periods <= before[0]:
+        share = self._share(periods, throttled)
+        if not share:
             # Periods only pass while something wants to run.
             self.absent[THROTTLED[0]] = "needs two readings with work between them"
-            return readings
-        share = (throttled - before[1]) / (periods - before[0])
-        return [self._reading(THROTTLED[0], "ratio", share), *readings]
+        return [*share, *readings]
+
+    def _lifted(self, group: CpuGroup) -> list[Reading]:
+        """What a quota that is set only now and then did since the reading before; without any, no period passes."""
+        try:
+            periods, throttled, _ = group.throttled()
+        except UNREADABLE:
+            return []
+        return self._share(periods, throttled)
+
+    def _share(self, periods: int, throttled: int) -> list[Reading]:
+        """The share of periods since the reading before in which it was throttled, if any has passed."""
+        before, self._before = self._before, (periods, throttled)
+        if before is None or periods <= before[0]:
+            return []
+        self.absent.pop(THROTTLED[0], None)
+        return [self._reading(THROTTLED[0], "ratio", (throttled - before[1]) / (periods - before[0]))]
 
 
 class Groups:

@@ -18,12 +18,13 @@ function retained({ label, rounds, type, held_by: by, path, container, key, sear
   return { lines, rest };
 }
 
-function collection({ seconds, collected, memory_before_bytes: before, memory_after_bytes: after, left_out: left, ...rest }) {
+function collection({ seconds, collected, memory_before_bytes: before, memory_after_bytes: after, allocated_before_bytes: had, allocated_after_bytes: has, left_out: left, ...rest }) {
   const freed = before - after;
   const memory = Number.isFinite(freed) && (Math.abs(freed) < 1 << 20 ? `memory stayed at ${bytes(after)}` : freed > 0 ? `freed ${bytes(freed)}: memory fell from ${bytes(before)} to ${bytes(after)}` : `memory rose from ${bytes(before)} to ${bytes(after)}`);
   const lines = [
-    `a full garbage collection${Number.isFinite(seconds) ? ` paused the process for ${duration(seconds * 1e9)}` : ""}`,
+    `a full garbage collection${seconds >= 0 && Number.isFinite(seconds) ? ` paused the process for ${duration(seconds * 1e9)}` : ""}`,
     memory,
+    had - has >= 1 << 20 && !(freed >= (had - has) / 2) && `freed ${bytes(had - has)} that the allocator keeps for what comes`,
     Number.isFinite(collected) && `${plural(collected, "object")} in cycles collected`,
     left > 0 && `${plural(left, "collection")} before it not told`,
   ];
