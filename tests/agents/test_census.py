@@ -6,9 +6,15 @@ import types
 
 import pytest
 
+from roundwatch import misuse
 from tests.agents.collector import Collector, until
 from tests.agents.conftest import Site
 from tests.agents.recorder import Recording, Row
+
+
+@pytest.fixture(autouse=True)
+def _nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(misuse, "_known", misuse._Known())
 
 
 def censuses(recording: Recording) -> list[Row]:

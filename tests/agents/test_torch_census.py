@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from roundwatch import misuse
+from tests.agents.collector import Collector, until
 from tests.agents.conftest import Site
 from tests.agents.recorder import Recording
 from tests.agents.test_census import censuses
@@ -26,7 +28,16 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("roundwatch.census.LIMIT_S", 60)
     monkeypatch.setattr("roundwatch.census.EVERY_S", 0)
     monkeypatch.setattr("roundwatch.census.SHARE", 0)
+    monkeypatch.setattr(misuse, "_known", misuse._Known())
     gc.collect()
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """Without the cyclic collector, which would free at some time what only it can free."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def rare(count: int = SIZE) -> Any:
@@ -92,7 +103,7 @@ def test_ages_are_rounds_since_a_census_first_met_the_memory(recording: Recordin
     assert view is not young
 
 
-def test_a_new_tensor_where_an_old_one_was_is_new(recording: Recording) -> None:
+def test_a_new_tensor_where_an_old_one_was_is_new(quiet: None, recording: Recording) -> None:
     for _ in range(50):
         recording.run.next_round()
         tensor = rare()
@@ -101,7 +112,7 @@ def test_a_new_tensor_where_an_old_one_was_is_new(recording: Recording) -> None:
         del tensor
 
 
-def test_no_memory_is_kept_by_being_remembered(recording: Recording) -> None:
+def test_no_memory_is_kept_by_being_remembered(quiet: None, recording: Recording) -> None:
     class Freed(np.ndarray):  # type: ignore[misc,name-defined]
         """Tells that it goes, which a plain array cannot."""
 
@@ -115,6 +126,17 @@ def test_no_memory_is_kept_by_being_remembered(recording: Recording) -> None:
     assert reference() is None
 
 
+def test_nothing_that_was_looked_at_is_kept(quiet: None, recording: Recording) -> None:
+    class Plain:
+        """Not a tensor."""
+
+    things: list[Any] = [Plain(), lambda: things]
+    reference = weakref.ref(things[0])
+    taken(recording)
+    things.clear()
+    assert reference() is None
+
+
 def test_tensors_that_were_counted_can_still_be_exchanged_in_place(recording: Recording) -> None:
     one, other = rare(), torch.ones(3)
     taken(recording)
@@ -125,14 +147,14 @@ def test_tensors_that_were_counted_can_still_be_exchanged_in_place(recording: Re
 def test_of_many_groups_the_largest_are_told_and_the_others_together(
     recording: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = taken(recording)
-    assert "others" not in whole
+    before = taken(recording)
+    count = len(before["groups"]) + before.get("others", {}).get("groups", 0)
     monkeypatch.setattr("roundwatch.census.MOST_GROUPS", 1)
     kept = rare(50_000_000)
     told = taken(recording)
     [group] = told["groups"]
     assert group["bytes"] == 100_000_000
-    assert told["others"]["groups"] == len(whole["groups"])
+    assert told["others"]["groups"] == count
     assert told["others"]["bytes"] + group["bytes"] == told["bytes"]
     assert kept.numel() == 50_000_000
 
@@ -149,7 +171,7 @@ def test_a_census_that_ran_out_of_time_says_so(recording: Recording, monkeypatch
     monkeypatch.setattr("roundwatch.census.LIMIT_S", 0)
     told = taken(recording)
     assert told["objects"] == 0
-    assert told["cut_of_objects"] > 1_000
+    assert told["cut_of_objects"] > 0
 
 
 def test_one_that_comes_too_soon_is_left_out_and_counted(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,17 +249,27 @@ class Liar:
     __getattr__ = _refused
 
 
-class OfRude(torch.Tensor, metaclass=Rude):  # type: ignore[misc]
-    pass
+def of_rude() -> Any:
+    class OfRude(torch.Tensor, metaclass=Rude):  # type: ignore[misc]
+        """Goes with its tensor: others ask all subclasses too."""
+
+    return rare().as_subclass(OfRude)
+
+
+def emptied() -> Any:
+    """As sharded training leaves a parameter between its uses."""
+    tensor = rare()
+    tensor.untyped_storage().resize_(0)
+    return tensor
 
 
 HOSTILE: dict[str, tuple[Callable[[], Any], int]] = {
     "refuses what it is asked": (lambda: rare().as_subclass(Overridden), 2 * SIZE),
     "covers another": (lambda: Wrapping.around(rare()), 2 * SIZE),
-    "is of a class that refuses": (lambda: rare().as_subclass(OfRude), 2 * SIZE),
+    "is of a class that refuses": (of_rude, 2 * SIZE),
     "says that it is one": (lambda: [Liar(), rare()], 2 * SIZE),
     "has no memory": (lambda: torch.zeros(SIZE, dtype=RARE, device="meta"), 0),
-    "was let go": (lambda: rare().untyped_storage().resize_(0) and None, -1),
+    "was emptied": (emptied, 0),
     "is not filled yet": (lambda: torch._lazy_clone(rare()), 2 * SIZE),
 }
 
@@ -248,7 +280,7 @@ def test_no_code_of_a_tensor_runs(
 ) -> None:
     kept = make()
     told = taken(recording)
-    assert [group["bytes"] for group in groups(told)] == ([] if size < 0 else [size])
+    assert [group["bytes"] for group in groups(told)] == [size]
     assert not caplog.messages
     del kept
 
@@ -293,7 +325,9 @@ def test_what_has_no_memory_to_tell_of_is_counted(recording: Recording) -> None:
     assert sparse.is_sparse
 
 
+@pytest.mark.filterwarnings("ignore:Dynamo does not know how to trace:UserWarning")
 def test_a_compiled_function_may_ask_for_one(recording: Recording) -> None:
+    # Dynamo says what it cannot trace, and leaves it as it is.
     @torch.compile(backend="eager")  # type: ignore[untyped-decorator]
     def step(x: Any) -> Any:
         doubled = x * 2
@@ -380,9 +414,7 @@ assert os.waitpid(child, 0)[1] == 0
 """
 
 
-def test_the_environment_alone_has_one_taken_where_each_round_ends(site: Site, collector: Any) -> None:
-    from tests.agents.collector import until
-
+def test_the_environment_alone_has_one_taken_where_each_round_ends(site: Site, collector: Collector) -> None:
     site.environment["ROUNDWATCH_CENSUS"] = "1"
     site.shipper()
     site.run(EACH_ROUND)

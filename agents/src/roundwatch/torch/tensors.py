@@ -71,29 +71,38 @@ class Seen:
 def living(limit_s: float) -> Seen:
     """All tensors that are alive, or those found until walking has taken so long: the newest objects first.
 
-    To list the objects comes before that, and cannot be cut short: 10 ms for half a million. All are held until it
-    returns.
+    To list the objects comes before that, and cannot be cut short. Nothing of them is held when it returns.
     """
     seen = Seen()
     known: set[int] = set()  # a collection moves objects to the next generation
     kinds = {id(kind) for kind in _kinds(torch.Tensor)}
-    generations = [gc.get_objects(generation) for generation in GENERATIONS]
-    seen.all_objects = sum(map(len, generations))
-    deadline = time.monotonic() + limit_s
     with _c.DisableTorchFunction():
-        for objects in generations:
-            newest_first = reversed(objects)
-            while part := list(islice(newest_first, PART)):
-                if time.monotonic() >= deadline:
-                    seen.cut = True
-                    return seen
-                # A class's own comparison and hash are never asked: it goes by identity.
-                for tensor in compress(part, map(kinds.__contains__, map(id, map(type, part)))):
-                    if id(tensor) not in known:
-                        known.add(id(tensor))
-                        seen.add(tensor)
-                seen.objects += len(part)
+        for generation in GENERATIONS:
+            objects = gc.get_objects(generation)
+            seen.all_objects += len(objects)
+            began = time.monotonic()
+            try:
+                _walk(objects, seen, kinds, known, began + limit_s)
+            finally:
+                objects.clear()  # among them may be what holds this list: a cycle that would keep them all
+            limit_s -= time.monotonic() - began
+            if seen.cut:
+                break
     return seen
+
+
+def _walk(objects: list[Any], seen: Seen, kinds: set[int], known: set[int], deadline: float) -> None:
+    newest_first = reversed(objects)
+    while part := list(islice(newest_first, PART)):
+        if time.monotonic() >= deadline:
+            seen.cut = True
+            return
+        # A class's own comparison and hash are never asked: it goes by identity.
+        for tensor in compress(part, map(kinds.__contains__, map(id, map(type, part)))):
+            if id(tensor) not in known:
+                known.add(id(tensor))
+                seen.add(tensor)
+        seen.objects += len(part)
 
 
 def _kinds(kind: type) -> Iterator[type]:
