@@ -107,7 +107,8 @@ def _walk(objects: list[Any], seen: Seen, kinds: set[int], known: set[int], dead
 
 def _kinds(kind: type) -> Iterator[type]:
     yield kind
-    for below in type.__subclasses__(kind):
+    below_it: list[type] = type.__subclasses__(kind)
+    for below in below_it:
         yield from _kinds(below)
 
 
