@@ -174,7 +174,7 @@ def test_a_census_of_a_real_training_opens_with_a_row_for_each_sort_of_tensor(
         [sys.executable, "-m", "roundwatch", "run", "--", sys.executable, "-c", COUNTED],
         env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(sys.path)}, check=True, timeout=90,
     )  # fmt: skip
-    event = Event.objects.get(attrs__has_key="groups")
+    event = Event.objects.get(run_id=Run.objects.get().pk, attrs__has_key="groups")
     attempt = Stream.objects.get(pk=event.stream_id).index
     with watching(browser, Training(web, people, names=()), f"?sel={attempt}.{event.number}", width=width) as page:
         card = page.locator(".inspector .phase")

@@ -125,8 +125,8 @@ class Run:
     def census(self) -> None:
         """Tells in an event "census" which tensors of torch are alive; at most once in 10 s.
 
-        By device, dtype and size: how many, how many bytes, and for how many rounds. It pauses the training, in
-        a process of usual size for less than 0.1 s, and the event says for how long. ROUNDWATCH_CENSUS=1 has it done where a round ends.
+        By device, dtype and size: how many, how many bytes, and for how many rounds. It pauses the training, usually
+        for less than 0.1 s, and the event says for how long. ROUNDWATCH_CENSUS=1 has it done where a round ends.
         """
         if not self._ring.silent:
             if self._census is None:
