@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from dashboard.teams import tokens
-from ingest.models import Run
+from ingest.models import Event, Run, Stream
 from tests.cast import Cast
 from tests.e2e.training import Training, wait_for_spans, watching
 
@@ -147,6 +147,43 @@ def test_an_event_opens_what_it_told_and_hostile_words_are_text(
         assert page.locator("#live img").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert "broken" not in page.title()
+
+
+COUNTED = """
+import torch, roundwatch
+from roundwatch import census
+census.LIMIT_S = 60  # on a busy machine what is looked at could be cut short
+run = roundwatch.init("leak", run_id="leak")
+kept = []
+for index in range(3):
+    with run.round(index):
+        kept.append(torch.zeros(1 << 20, dtype=torch.int16))
+        if index == 1:
+            run.census()
+"""
+
+
+@pytest.mark.parametrize("width", [400, 1600])
+def test_a_census_of_a_real_training_opens_with_a_row_for_each_sort_of_tensor(
+    browser: Browser, web: str, people: Cast, tmp_path: Path, width: int
+) -> None:
+    pytest.importorskip("torch", reason="torch is not installed here")
+    token = tokens.issue(people.team, "agent", ["ingest"])
+    environment = {"ROUNDWATCH_URL": web, "ROUNDWATCH_TOKEN": token, "ROUNDWATCH_SPOOL": str(tmp_path)}
+    subprocess.run(
+        [sys.executable, "-m", "roundwatch", "run", "--", sys.executable, "-c", COUNTED],
+        env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(sys.path)}, check=True, timeout=90,
+    )  # fmt: skip
+    event = Event.objects.get(run_id=Run.objects.get().pk, attrs__has_key="groups")
+    attempt = Stream.objects.get(pk=event.stream_id).index
+    with watching(browser, Training(web, people, names=()), f"?sel={attempt}.{event.number}", width=width) as page:
+        card = page.locator(".inspector .phase")
+        expect(card).to_contain_text(re.compile(r"a census of live tensors paused the process for \d"))
+        expect(card).to_contain_text("it is the first: how many rounds they stay is known from the next on")
+        row = card.locator("table.census tbody tr", has_text="int16 on cpu")
+        expect(row.locator("td")).to_have_text(["4.0\u00a0MiB", "2 ×", "–"])
+        expect(row).to_contain_text("256\u00a0KiB to 4.0\u00a0MiB each")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_a_real_torchrun_shows_the_slowed_rank_as_the_one_that_waits_least(

@@ -1,5 +1,6 @@
 """init() and Run: what a training calls. After init nothing raises into it, and nothing waits for the network."""
 
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -66,14 +67,17 @@ class Run:
         self._ring, self._launcher = ring, launcher
         self._recorder = Recorder(ring)
         self._collections = Collections(self._recorder)
-        boundary = (self._collections.write, self._look_for_the_held, self._read_memory, self._look_for_a_shipper)
-        self._rounds = Rounds(self._recorder, *boundary)
+        held = (self._collections.write, self._look_for_the_held, self._count_tensors)
+        self._rounds = Rounds(self._recorder, *held, self._read_memory, self._look_for_a_shipper)
         self._heads: dict[Any, tuple[int, int]] = {}
         self._finished = ring.silent
         self._memory_read_ns = 0
         self._watches: list[Any] = []
         self._tracker: Any = None
+        self._census: Any = None
         if not ring.silent:
+            if os.environ.get("ROUNDWATCH_CENSUS") == "1":
+                self._begin_census(each_round=True)
             self._collections.listen()
             endings.watch(self, ring)
             if launcher is not None:
@@ -116,6 +120,18 @@ class Run:
 
             self._tracker = self._tracker or Tracker(self._recorder, self._rounds.next)
             self._tracker.add(obj, _short(label))
+
+    @harmless()
+    def census(self) -> None:
+        """Tells in an event "census" which tensors of torch are alive; at most once in 10 s.
+
+        By device, dtype and size: how many, how many bytes, and for how many rounds. It pauses the training, usually
+        for less than 0.1 s, and the event says for how long. ROUNDWATCH_CENSUS=1 has it done where a round ends.
+        """
+        if not self._ring.silent:
+            if self._census is None:
+                self._begin_census(each_round=False)
+            self._census.take()
 
     def phase(
         self,
@@ -245,6 +261,15 @@ class Run:
         if self._tracker is not None and not self._ring.silent:
             self._tracker.at_boundary(self._rounds.next)
 
+    def _begin_census(self, *, each_round: bool) -> None:
+        from roundwatch.census import Census  # noqa: PLC0415 - few trainings use it
+
+        self._census = Census(self._recorder, self._rounds.next, each_round=each_round)
+
+    def _count_tensors(self) -> None:
+        if self._census is not None and not self._ring.silent:
+            self._census.at_boundary(self._rounds.next)
+
     def _read_memory(self) -> None:
         now = time.monotonic_ns()
         if now - self._memory_read_ns >= MEMORY_NS and not self._ring.silent:
@@ -262,6 +287,8 @@ class Run:
     def _let_go(self) -> None:
         """Takes the run's hooks away, and writes what they still hold."""
         self._collections.close()
+        if self._census is not None:
+            self._census.close()
         for watch in self._watches:
             watch.close()
 

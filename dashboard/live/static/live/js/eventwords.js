@@ -1,5 +1,7 @@
-// What an event says in words: objects that stay though they should be gone, full garbage collections, thread stacks.
+// What an event says in words: objects that stay though they should be gone, full garbage collections, thread stacks,
+// live tensors.
 
+import { census } from "./census.js";
 import { bytes, duration, isolated, plural } from "./format.js";
 
 /** A value from outside as text that turns nothing around it. */
@@ -50,7 +52,7 @@ function stacks({ threads, left_out: left, only_main: only, failed, start, ...re
   return { lines, rest };
 }
 
-const WORDED = { retained, gc: collection, stacks };
+const WORDED = { retained, gc: collection, stacks, census };
 
 /** What an event says: `lines` of text, and the `rest` of its attributes. `words`: what rounds are called. */
 export function wordedEvent({ name, attrs }, words) {

@@ -1,5 +1,6 @@
 // The panel on the right: the selected phase or area, where the selected round went, and what was found in it.
 
+import { censusTable } from "./census.js";
 import { AGAIN_MS, attributes, endedAgo, lines, moreLines, title } from "./detail.js";
 import { el, fill, say, swatch } from "./dom.js";
 import { failureOf } from "./failure.js";
@@ -80,7 +81,7 @@ function phaseSection(store, facts, more, age, stacks, close) {
     el("header", {}, el("h3", {}, swatch(facts.kind), title(facts)), el("button", { type: "button", class: "icon", "aria-label": "Close", click: close }, "×")),
     [...lines(store, facts), ...moreLines(more, facts.words)].map((line) => el("p", {}, line)),
     age,
-    !facts.event && readingList(more),
+    facts.event ? censusTable(facts, more, facts.words) : readingList(more),
     attrs.length > 0 && el("dl", {}, attrs.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])),
     stacks);
 }
