@@ -13,6 +13,7 @@ from django.db.backends.utils import CursorWrapper
 
 from dashboard.live.frames import Part, merge, parse
 from dashboard.live.numbers import Numbers, count, each_meet, each_minus
+from dashboard.live.steady import clock
 from ingest.feed import events, messages
 from ingest.feed.frames import FrameType, encode_json
 from ingest.models import Run
@@ -87,7 +88,8 @@ class Comparison:
         ]
         if not wanted:
             return []
-        since_ns = (messages.unix_ns(run.ended_at or live_state.database_now(cursor)) or 0) - _SAMPLES_NS
+        now_ns = clock.now_ns()
+        since_ns = min(messages.unix_ns(run.ended_at) or now_ns, now_ns) - _SAMPLES_NS
         found = live.samples_by_number(cursor, run, wanted, since_ns=since_ns, limit=MOST_MISSING)
         instants = live_events.events_by_number(cursor, run, wanted, since_ns=since_ns, limit=MOST_MISSING)
         return [

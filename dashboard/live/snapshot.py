@@ -9,6 +9,7 @@ from django.db.backends.utils import CursorWrapper
 from dashboard.live.entries import newest
 from dashboard.live.frames import stamped
 from dashboard.live.numbers import to_text
+from dashboard.live.steady import clock
 from ingest.feed import events, messages
 from ingest.feed.frames import Cursor, FrameType, encode_json
 from ingest.models import Run
@@ -92,7 +93,8 @@ def _payloads(cursor: CursorWrapper, run: Run, ask: Ask) -> Iterator[bytes]:
     yield _gaps(cursor, run)
     yield messages.beats([attempt.beat for attempt in live_state.attempts(cursor, run)])
     yield messages.findings(live_state.newest_findings(run, _MOST_FINDINGS))
-    yield _samples(cursor, run, window or Window((messages.unix_ns(run.heard_at) or 0) - _NEWEST_NS, _FAR_NS))
+    heard_ns = min(messages.unix_ns(run.heard_at) or 0, clock.now_ns())
+    yield _samples(cursor, run, window or Window(heard_ns - _NEWEST_NS, _FAR_NS))
 
 
 def _gaps(cursor: CursorWrapper, run: Run) -> bytes:

@@ -1,6 +1,5 @@
 """How a run stands: who was heard and what is open, what has changed of names, rounds and findings."""
 
-import datetime as dt
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -188,10 +187,3 @@ def findings_with(run: Run, ids: Collection[UUID]) -> list[Finding]:
 def newest_findings(run: Run, limit: int) -> list[Finding]:
     """The run's findings that changed last, oldest first."""
     return list(Finding.objects.filter(run=run).order_by("-updated_at")[:limit])[::-1]
-
-
-def database_now(cursor: CursorWrapper) -> dt.datetime:
-    """The clock of the database when this transaction began."""
-    cursor.execute("SELECT now()")
-    now: dt.datetime = cursor.fetchone()[0]
-    return now

@@ -1,6 +1,9 @@
 """The picture that a browser begins with holds what the database holds of the run, and nothing of any other."""
 
+import datetime as dt
+import time
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -207,3 +210,21 @@ def test_history_of_an_ended_run_may_be_kept_by_the_browser(web: str, people: Ca
     assert httpx.get(path, headers=cookie).headers["cache-control"] == "no-store"
     Run.objects.update(ended_at=timezone.now())
     assert "max-age" in httpx.get(path, headers=cookie).headers["cache-control"]
+
+
+@pytest.fixture
+def clock_set_ahead(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Sets the server's clock ahead by an hour when it is called; Python's, for Postgres has none of its own here."""
+    true = time.time_ns
+    return lambda: monkeypatch.setattr(time, "time_ns", lambda: true() + 3600 * SECOND)
+
+
+def test_samples_are_in_it_while_the_servers_clock_is_an_hour_ahead(
+    stage: Stage, clock_set_ahead: Callable[[], None]
+) -> None:
+    now_ns = time.time_ns()
+    host_samples(stage.team, "machine-0", [now_ns - SECOND], 1.0)
+    Run.objects.filter(pk=stage.run.pk).update(started_at=timezone.now() - dt.timedelta(minutes=1))
+    clock_set_ahead()
+    Run.objects.filter(pk=stage.run.pk).update(heard_at=timezone.now() + dt.timedelta(hours=1))
+    assert frames(snapshot(stage.run.pk, Ask()))[FrameType.SAMPLE]["value"].tolist() == [1.0]
