@@ -130,7 +130,7 @@ def test_a_thousand_workers_are_a_map_that_scrolls_by_itself(browser: Browser, w
     large_run(web, people)
     run = Run.objects.get(key="large")
     close_ended(run.pk)
-    with looking(browser, web, people, f"/runs/{run.pk}/heat/") as page:
+    with looking(browser, web, people, f"/runs/{run.pk}/heat/?phase=train") as page:
         expect(page.locator("h2")).to_contain_text("of 1,000 workers")
         box = page.locator("[data-part=scroll]")
         assert box.evaluate("one => one.scrollHeight > one.clientHeight && one.scrollWidth <= one.clientWidth")
