@@ -48,7 +48,8 @@ class Named:
 class Heat:
     """Seconds by worker (rows, in order of arrival) and round (columns); NaN where a worker has no such phase.
 
-    Who has it in none of them is left out. Each round is in its newest closed generation. `earlier` and `later` say whether there are others.
+    Who has it in none of them is left out. Each round is in its newest closed generation; `earlier` and `later` say
+    whether there are others.
     """
 
     phase: str
