@@ -15,6 +15,8 @@ else:
     IntervalModelForm = forms.ModelForm
 _PROJECT, _RUN = "project", "run"
 _LEAST_S = 0.001
+_PARTS = {"which": "first or last", "of": "start, end or event", "name": "name of the phase or event"}
+_ENDS = {f"{end}_{part}": label for end in ("begin", "end") for part, label in _PARTS.items()}
 
 
 class IntervalForm(IntervalModelForm):
@@ -30,7 +32,7 @@ class IntervalForm(IntervalModelForm):
     class Meta:
         model = Interval
         fields = ("name", "begin_which", "begin_of", "begin_name", "end_which", "end_of", "end_name", "most_s")
-        labels = {"name": "What is it called?"}
+        labels = {"name": "What is it called?", **_ENDS}
 
     def __init__(self, *args: Any, run: Run, **more: Any) -> None:
         """`run` is the one that is looked at."""
@@ -45,7 +47,7 @@ class IntervalForm(IntervalModelForm):
     def boundaries(self) -> list[tuple[str, list[forms.BoundField]]]:
         """Both ends with their fields."""
         return [
-            (label, [self[f"{end}_{part}"] for part in ("which", "of", "name")])
+            (label, [self[f"{end}_{part}"] for part in _PARTS])
             for label, end in (("From the", "begin"), ("To the", "end"))
         ]
 
@@ -61,7 +63,7 @@ class IntervalForm(IntervalModelForm):
             self.add_error(None, f"There are {store.MOST} already, and more are not measured.")
         if "name" in cleaned and legible(cleaned["name"]) != cleaned["name"]:
             self.add_error("name", "It has characters that cannot be seen or turn the words around it.")
-        if all(cleaned.get(f"begin_{part}") == cleaned.get(f"end_{part}") for part in ("which", "of", "name")):
+        if all(cleaned.get(f"begin_{part}") == cleaned.get(f"end_{part}") for part in _PARTS):
             self.add_error("end_name", "It begins and ends at the same instant.")
         return cleaned
 

@@ -93,7 +93,8 @@ def interval(request: HttpRequest, run_id: UUID, interval_id: int) -> HttpRespon
 
 def lines(run: Run, newest: Sequence[Round]) -> list[Line]:
     """What is defined, the run's own before its project's, and what is measured anyway, with what rounds took."""
-    told = [_told(row, queries.asked(run).stamp) for row in newest]
+    stamp = queries.asked(run).stamp
+    told = [_told(row, stamp) for row in newest]
     rows = sorted(queries.defined(run), key=lambda row: (row.run_id is None, row.name))
     own = {row.name for row in rows if row.run_id is not None}
     found = [

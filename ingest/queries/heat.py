@@ -48,7 +48,8 @@ class Named:
 class Heat:
     """Seconds by worker (rows, in order of arrival) and round (columns); NaN where a worker has no such phase.
 
-    Each round is in its newest closed generation. `earlier` and `later` say whether there are others.
+    Who has it in none of them is left out. Each round is in its newest closed generation; `earlier` and `later` say
+    whether there are others.
     """
 
     phase: str
@@ -97,9 +98,11 @@ def heat(cursor: CursorWrapper, run: Run, phase: str, until: int | None = None) 
         sums = np.zeros(seconds.shape)
         np.add.at(sums, (rows, columns), told["ns"][kept] / 1e9)
         seconds[rows, columns] = sums[rows, columns]
+    has = ~np.isnan(seconds).all(axis=1)
     workers = {worker.lane: worker.name for worker in workers_of(cursor, run.pk)}
     return Heat(
-        phase=phase, workers=[workers.get(lane, "") for lane in lanes.tolist()], rounds=rounds, seconds=seconds,
+        phase=phase, workers=[workers.get(lane, "") for lane in lanes[has].tolist()], rounds=rounds,
+        seconds=seconds[has],
         earlier=bool(rounds) and Round.objects.filter(run=run, closed=True, index__lt=rounds[0]).exists(),
         later=bool(rounds) and Round.objects.filter(run=run, closed=True, index__gt=rounds[-1]).exists(),
     )  # fmt: skip

@@ -57,6 +57,12 @@ def define_interval(request: HttpRequest, run_id: UUID, told: Definition) -> Sta
     return Status(201, _shape(_saved(told, run_to_change(request, run_id), Interval())))
 
 
+@router.get("/runs/{uuid:run_id}/intervals/{int:interval_id}", response=DefinitionShape)
+def get_interval(request: HttpRequest, run_id: UUID, interval_id: int) -> dict[str, Any]:
+    """One of them."""
+    return _shape(_one(run_of(request, run_id), interval_id))
+
+
 @router.put("/runs/{uuid:run_id}/intervals/{int:interval_id}", response=DefinitionShape)
 def change_interval(request: HttpRequest, run_id: UUID, interval_id: int, told: Definition) -> dict[str, Any]:
     """Define an interval otherwise."""

@@ -21,7 +21,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 def told(cast: Cast, name: str, encodes: list[list[float]], *, attempt: int = 0, first: int = 0) -> None:
     """A worker that encodes these times (seconds) in each round; a round lasts 60 s."""
-    recorder = Recorder(name, began_ns=BEGIN_NS + attempt * 1000 * SECOND, attempt=attempt + 1).begin()
+    recorder = Recorder(name, began_ns=BEGIN_NS + attempt * 1000 * SECOND).begin()
     for index, times in enumerate(encodes, first):
         at = BEGIN_NS + (attempt * 1000 + index * 60) * SECOND
         recorder.begin_round(index, at).phase("train", at, at + 30 * SECOND, round=index)
@@ -53,6 +53,7 @@ def asked(client: Client, run: Run, query: str = "", status: int = 200) -> Any:
 def test_a_cell_is_the_sum_of_a_workers_phases_in_a_round_and_nothing_where_it_has_none(cast: Cast) -> None:
     told(cast, "host-0", [[1.5], [2.0, 0.5], []])
     told(cast, "host-1", [[2.5], [18.0], [1.0]])
+    told(cast, "idle", [[], [], []])
     run = run_of(cast)
 
     said = asked(browser_of(cast.viewer), run, "?phase=encode")
@@ -69,7 +70,8 @@ def test_what_most_look_for_comes_first_and_an_unknown_phase_is_empty(cast: Cast
     run = run_of(cast)
     client = browser_of(cast.viewer)
     assert asked(client, run)["phase"] == "encode"
-    assert np.isnan(asked(client, run, "?phase=nothing%00")["seconds"][0][0])
+    nothing = asked(client, run, "?phase=nothing%00")
+    assert (nothing["workers"], nothing["seconds"], nothing["rounds"]) == ([], [], [0])
     assert asked(client, run, "?phase=train")["seconds"] == [[30.0]]
     page = client.get(f"/runs/{run.pk}/heat/?phase={HOSTILE}").content.decode()
     assert HOSTILE not in page

@@ -42,6 +42,8 @@ def test_it_is_defined_told_of_rounds_changed_and_forgotten(cast: Cast, run: Run
     key = made.json()["id"]
     assert asked(cast, "read", "GET", path).json() == {"items": [APPLIED | {"id": key}], "next": None}
 
+    assert asked(cast, "read", "GET", f"{path}/{key}").json() == APPLIED | {"id": key}
+
     # The rounds say nothing of what they were not measured for, and everything else.
     row = asked(cast, "read", "GET", f"/runs/{run.pk}/rounds").json()["items"][1]
     assert row["intervals"] is None
@@ -83,7 +85,8 @@ def test_who_may_only_read_changes_nothing_and_who_is_of_another_team_sees_nothi
     ):
         assert asked(cast, "read", method, at, body).status_code == 403
         assert asked(cast, "admin", method, at, body, foreign=True).status_code == 404
-    assert asked(cast, "read", "GET", path, foreign=True).status_code == 404
+    for at in (path, f"{path}/{key}"):
+        assert asked(cast, "read", "GET", at, foreign=True).status_code == 404
     assert asked(cast, "admin", "PUT", f"{path}/{1 << 70}", APPLIED).status_code in (404, 422)
     assert Interval.objects.get().most_s == 5.0
 
