@@ -19,6 +19,7 @@ from tests.bench.marked import Marked
 from tests.bench.provisions import Installed, MissingError
 
 START_S, TURN_S, END_S, LINGER_S = 120, 120, 60, 3
+WARM_STEPS = 20
 SCRIPT = "from tests.bench.vying import train\n\ntrain({!r})\n"
 
 
@@ -50,7 +51,8 @@ class Contender:
         command = [sys.executable, str(script)]
         if name == "traceml-ai":  # its console script, which trains beside a process of its own
             command[1:1] = [environment["BENCH_PACKAGES"] + "/bin/traceml", "run"]
-        self._door = socket.socket(socket.AF_UNIX)
+        self._opened = contextlib.ExitStack()
+        self._door = self._opened.enter_context(socket.socket(socket.AF_UNIX))
         self._door.bind(environment["BENCH_SOCKET"])
         self._door.listen()
         self._began = time.monotonic()
@@ -60,12 +62,14 @@ class Contender:
 
     def start(self) -> None:
         """Waits until it has begun, and pauses it; raises MissingError where it does not get to its loop."""
-        self._connection = self._accept()
+        self._connection = self._opened.enter_context(self._accept())
         self._connection.settimeout(TURN_S)
-        self._lines = self._connection.makefile()
+        self._lines = self._opened.enter_context(self._connection.makefile())
         ready = self._told()
         self._pid = ready["pid"]
         self.found = Found(time.monotonic() - self._began, ready["begin_s"])
+        self._tell(WARM_STEPS)
+        self._told()
         self._marked.look()
         self._marked.send(signal.SIGSTOP)
 
@@ -107,7 +111,7 @@ class Contender:
 
     def close(self) -> None:
         """Ends all of it that is still there."""
-        self._door.close()
+        self._opened.close()
         self._marked.send(signal.SIGKILL)
         self._root.wait(10)
 

@@ -62,7 +62,7 @@ class Repetition:
         """What each side was found to take; `first` says whose turn is the first."""
         found: dict[str, Found] = {}
         with contextlib.ExitStack() as stack:
-            for name in rotated(self._provided, first):
+            for name in rotated([name for name in self._provided if name not in self._missing], first):
                 self._try(name, lambda name=name: self._start(stack, name))
             for turn in range(turns):
                 for name in rotated(self._living, first + turn):
@@ -105,11 +105,12 @@ def rows(trainings: Trainings) -> list[Row]:
         for name, found in sides.items():
             each = [added(ours) - added(reference) for ours, reference in zip(found, bare, strict=True)]
             table.append(Row(name=f"{title}: {name}", ours=statistics.median(each), unit=unit))
-    for title, unit, figure in OWN:
-        ours_alone = {name: found for name, found in sides.items() if name != AGAIN}
-        for name, found in ours_alone.items():
-            table.append(Row(name=f"{title}: {name}", ours=statistics.median(map(figure, found)), unit=unit))
-    return table
+    return table + [
+        Row(name=f"{title}: {name}", ours=statistics.median(map(figure, found)), unit=unit)
+        for title, unit, figure in OWN
+        for name, found in sides.items()
+        if name != AGAIN
+    ]
 
 
 Figures = tuple[tuple[str, str, Callable[[Found], float]], ...]

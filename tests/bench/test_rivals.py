@@ -19,7 +19,12 @@ from tests.bench.contender import Found
 from tests.bench.rivals import AGAIN, NOTHING, OURS, Repetition, rotated, rows
 
 ROWS = 64
-CHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(600)'])"
+CHILD = """
+import subprocess, sys, time
+while time.process_time() < 0.1:
+    pass
+subprocess.run([sys.executable, "-c", "import time; time.sleep(600)"])
+"""
 
 
 @pytest.mark.timeout(300)
@@ -32,7 +37,9 @@ def test_where_nothing_can_be_downloaded_our_sides_are_measured_and_the_rival_is
     done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    said = [number for number, line in enumerate(lines) if line.startswith("wandb: not measured: Could not find")]
+    said = [
+        number for number, line in enumerate(lines) if line.startswith("wandb: not measured: No matching distribution")
+    ]
     [begin], end = [number for number, line in enumerate(lines) if line.startswith("figure ")], len(lines) - 1
     assert said == [begin - 1, end]  # before the table and after it
     table = {
@@ -91,7 +98,7 @@ def test_a_side_pauses_with_all_that_it_started_and_nobody_else_does() -> None:
             until(lambda: "T" not in states(marked), "both go on")
             assert set(marked.cpu) == set()
             assert side.pid in marked.look()
-            assert marked.cpu[side.pid] > 0
+            assert marked.cpu[side.pid] >= 0.09
         finally:
             marked.leave(0)
             others.leave(0)
