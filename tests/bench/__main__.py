@@ -9,6 +9,7 @@ BENCHES = {
     "step_time": "a training's step with and without the SDK, whatever the server does",
     "allreduce": "an all-reduce loop of eight ranks with and without the SDK",
     "shipper_cost": "what shipper and samplers take of a host",
+    "rivals": "a data-parallel training with the SDK, with wandb offline and with traceml-ai",
     "importing": "how long it takes to import the SDK",
     "explained": "how much of the example's wall time its recorded phases explain",
     "ingest_rate": "records a second from HTTP to commit, beside psycopg's COPY",

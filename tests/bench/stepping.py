@@ -9,15 +9,15 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable
 
 import numpy as np
 
 import roundwatch
 from roundwatch.shipper import destination_of
 from tests.bench.host import shipper_of
+from tests.bench.timing import STEP_S, timed
 
-PHASES, STEP_S = 20, 0.010
+PHASES = 20
 
 
 class Work:
@@ -56,16 +56,6 @@ def whole(run: roundwatch.Run, work: Work) -> None:
     with run.step():
         for _ in range(PHASES):
             work()
-
-
-def timed(step: Callable[[], None], count: int) -> list[int]:
-    """Nanoseconds that each of so many steps took."""
-    found = []
-    for _ in range(count):
-        began = time.perf_counter_ns()
-        step()
-        found.append(time.perf_counter_ns() - began)
-    return found
 
 
 def main() -> None:
