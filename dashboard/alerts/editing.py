@@ -7,7 +7,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from dashboard.alerts import channels as ways
-from dashboard.alerts import delivering
+from dashboard.alerts import delivering, holding
 from dashboard.alerts import rules as known
 from dashboard.alerts.access import channel_for, must_change, rule_for, team_to_change
 from dashboard.alerts.forms import ChannelForm, RuleForm
@@ -29,7 +29,7 @@ def rules(request: HttpRequest) -> HttpResponse:
         if form.is_valid():
             messages.success(request, f"The rule “{form.save()}” holds from now on.")
             return redirect("alerts:rules")
-    rows = known.of(team).prefetch_related("channels")
+    rows = known.of(team).prefetch_related("channels", "escalate_to")
     context = {"team": team, "rules": rows, "form": form, "allowed": may_change(request.user, team), "tab": "rules"}
     return render(request, "alerts/rules.html", context)
 
@@ -90,6 +90,7 @@ def channel(request: HttpRequest, channel_id: int) -> HttpResponse:
         form = ChannelForm(request.POST, instance=row, team=row.team)
         if form.is_valid():
             messages.success(request, f"“{form.save()}” is changed.")
+            holding.let_go(row)
             return redirect("alerts:channel", row.pk)
     context = {
         "channel": row, "form": form, "shown": _shown(row), "ways": ways.WAYS.values(),

@@ -2,13 +2,16 @@
 
 from django.urls import path
 
-from dashboard.runs import conditions, connect, views
+from dashboard.runs import conditions, connect, thresholds, views
 
 urlpatterns = [
     # The team's runs, newest first
     path("", views.run_list, name="runs"),
     # What its hosts are and may use
     path("runs/<uuid:run_id>/conditions/", conditions.conditions, name="conditions"),
+    # From when on something is found, in all runs of the team and in one; POST changes it
+    path("thresholds/", thresholds.of_team, name="thresholds"),
+    path("runs/<uuid:run_id>/thresholds/", thresholds.of_run, name="run_thresholds"),
     # What to install and paste, and the team's tokens
     path("connect/", connect.connect, name="connect"),
     path("connect/tokens/<int:token_id>/revoke/", connect.revoke, name="revoke_token"),
