@@ -67,7 +67,7 @@ def let_go(channel: Channel) -> None:
     now = timezone.now()
     rows = Delivery.objects.filter(channel=channel, state=DeliveryState.HELD, held=Held.QUIET)
     until = quiet.until(channel, now) or now
-    outboxes = [row.outbox_id for row in rows if _change(row, next_try_at=until)]
+    outboxes = [row.outbox_id for row in rows if row.outbox_id and _change(row, next_try_at=until)]
     Outbox.objects.filter(pk__in=outboxes).update(due_at=until)
 
 
