@@ -86,9 +86,9 @@ def _due(now: dt.datetime) -> QuerySet[Delivery]:
 
 
 def _escalate(row: Delivery, now: dt.datetime) -> None:
-    """Tell, if it is the alert's newest opening and nobody has looked after it."""
+    """Tell, if the alert is still that which opened then, and nobody has looked after it."""
     alert = row.alert
-    if alert is None or alert.state != AlertState.OPEN or alert.told_at is None or alert.told_at > row.made_at:
+    if alert is None or alert.state != AlertState.OPEN or alert.begun_at != row.made_at:
         _change(row, state=DeliveryState.DROPPED, next_try_at=None)
         return
     until = None if row.channel.quiet_pages else quiet.until(row.channel, now)

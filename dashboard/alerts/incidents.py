@@ -57,8 +57,8 @@ def _told(row: Outbox, now: dt.datetime) -> tuple[Alert | None, list[Channel], l
         alert, tell = _opened(alert, finding, now, pages=any(rule.pages for rule in wanting))
         if not tell:
             return alert, [], []
-        open_ = alert.state == AlertState.OPEN
-        return alert, rules.channels(finding.run.team, wanting), wanting if open_ else []
+        begun = alert.state == AlertState.OPEN and alert.begun_at == now
+        return alert, rules.channels(finding.run.team, wanting), wanting if begun else []
     if alert is None or (alert.state != AlertState.RESOLVED and _others_open(finding)):
         return None, [], []
     return alert, _over(alert, finding, now), []
@@ -81,7 +81,7 @@ def _opened(alert: Alert | None, finding: Finding, now: dt.datetime, *, pages: b
     if new:
         alert.opened_at, alert.resolved_at = finding.opened_at, finding.resolved_at
         if going_on:
-            alert.state = AlertState.SILENCED if silenced else AlertState.OPEN
+            alert.state, alert.begun_at = AlertState.SILENCED if silenced else AlertState.OPEN, now
     alert.finding, alert.pages, alert.updated_at = finding, alert.pages or pages, now
     alert.times += 1
     alert.told_at = now if tell else alert.told_at

@@ -123,6 +123,9 @@ class Alert(models.Model):
     updated_at = models.DateTimeField()
     resolved_at = models.DateTimeField(null=True)
     told_at = models.DateTimeField(null=True, help_text="When people were last to be told that it opened.")
+    begun_at = models.DateTimeField(
+        null=True, help_text="When it last came to want somebody: escalation counts from it."
+    )
     silenced_until = models.DateTimeField(null=True)
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     changed_at = models.DateTimeField(null=True)

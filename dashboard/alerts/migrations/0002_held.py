@@ -30,6 +30,13 @@ class Migration(migrations.Migration):
             field=models.ManyToManyField(blank=True, related_name="escalations", to="alerts.channel"),
         ),
         migrations.AddField(
+            model_name="alert",
+            name="begun_at",
+            field=models.DateTimeField(
+                help_text="When it last came to want somebody: escalation counts from it.", null=True
+            ),
+        ),
+        migrations.AddField(
             model_name="delivery",
             name="held",
             field=models.CharField(

@@ -15,7 +15,7 @@ from dashboard.alerts.tasks import tell
 from ingest.models import Outbox, Run
 from tests.cast import Cast, browser_of
 from tests.dashboard.alerts.receivers import Receiver
-from tests.dashboard.alerts.telling import SLOW, hook, judged, slow_run
+from tests.dashboard.alerts.telling import SLOW, hook, judged, once, slow_run
 
 pytestmark = pytest.mark.django_db
 
@@ -43,7 +43,7 @@ def heard(receiver: Receiver) -> list[tuple[str, str, bool]]:
 def half_an_hour_later() -> None:
     early = dt.timedelta(minutes=30)
     Delivery.objects.filter(state="held").update(next_try_at=F("next_try_at") - early, made_at=F("made_at") - early)
-    Alert.objects.update(told_at=F("told_at") - early)
+    Alert.objects.update(told_at=F("told_at") - early, begun_at=F("begun_at") - early)
     Outbox.objects.exclude(due_at=None).update(due_at=timezone.now())
 
 
@@ -102,6 +102,16 @@ def test_an_incident_that_opens_again_begins_its_time_anew(run: Run, receiver: R
     old.refresh_from_db()
     new.refresh_from_db()
     assert (old.state, new.state) == ("dropped", "held")
+
+
+def test_what_is_told_of_it_meanwhile_neither_ends_nor_renews_its_time(run: Run, receiver: Receiver) -> None:
+    opened(run, receiver)
+    Alert.objects.update(told_at=F("told_at") - dt.timedelta(minutes=11))
+    once(run, 7)
+    assert heard(receiver) == [("chat", "opened", False)]
+    assert Delivery.objects.filter(state="held").count() == 1
+    half_an_hour_later()
+    assert heard(receiver) == [("pager", "escalated", True)]
 
 
 def test_who_was_told_at_once_is_not_told_twice(run: Run, receiver: Receiver) -> None:
