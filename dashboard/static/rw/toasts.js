@@ -130,7 +130,7 @@ export class Switch {
         this.#button.disabled = !able() || Notification.permission === "denied";
         this.#button.setAttribute("aria-pressed", String(on));
         const why = !able() ? "need https" : Notification.permission === "denied" ? "blocked by the browser" : on ? "on" : "off";
-        this.#button.textContent = `System notifications: ${why}`;
+        this.#button.textContent = `Notifications: ${why}`;
     }
 }
 

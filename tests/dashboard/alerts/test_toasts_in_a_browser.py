@@ -110,10 +110,10 @@ def test_the_system_notifies_only_who_has_asked_for_it_and_once_however_many_ope
         assert page.evaluate("[window.asked, window.noted]") == [0, []]
 
         page.get_by_label("Account of olga").click()
-        switch = page.get_by_role("button", name="System notifications")
-        expect(switch).to_have_text("System notifications: off")
+        switch = page.get_by_role("button", name="Notifications")
+        expect(switch).to_have_text("Notifications: off")
         switch.click()
-        expect(switch).to_have_text("System notifications: on")
+        expect(switch).to_have_text("Notifications: on")
         page.evaluate("hide(true)")
         opened(run, "first", "second", "third")
         holds(page, "window.noted.length === 1")
@@ -123,5 +123,5 @@ def test_the_system_notifies_only_who_has_asked_for_it_and_once_however_many_ope
 
         page.evaluate("hide(false)")
         switch.click()
-        expect(switch).to_have_text("System notifications: off")
+        expect(switch).to_have_text("Notifications: off")
         assert page.evaluate("window.asked") == 1

@@ -46,10 +46,10 @@ function marked({ spans = [] }, store, show) {
   return shown.length > 0 && el("p", { class: "marked" }, shown.map(([name, selection]) => el("button", { type: "button", class: "part-name", "aria-label": `To the bar of ${name}`, click: () => show(selection) }, name)));
 }
 
-/** Which thresholds it was judged with that are not the default. */
-function judgedWith({ evidence }) {
+/** Which thresholds a finding was judged with that are not the default; empty for none. */
+export function judgedText({ evidence }) {
   const said = (evidence?.thresholds ?? []).map(({ words }) => words);
-  return said.length > 0 && el("p", { class: "muted" }, `Judged with ${said.join("; ")}.`);
+  return said.length ? `Judged with ${said.join("; ")}.` : "";
 }
 
 /** A card of one finding; `show` leads to a bar. */
@@ -60,6 +60,6 @@ export function findingCard(finding, { store, words, show }) {
     el("header", {}, el("h3", {}, heading), tag && el("span", { class: `tag ${isInfo(finding) ? "" : finding.state}` }, tag)),
     el("p", {}, el("span", { class: "tag observed" }, "observed"), " ", finding.observed),
     finding.hypothesis && el("p", {}, el("span", { class: "tag hypothesis" }, "hypothesis"), " ", finding.hypothesis),
-    judgedWith(finding),
+    judgedText(finding) && el("p", { class: "muted" }, judgedText(finding)),
     marked(finding, store, show));
 }
