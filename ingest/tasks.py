@@ -24,6 +24,7 @@ from ingest.detection import (
 )
 from ingest.detection.facts import History
 from ingest.detection.lost_time import lost
+from ingest.detection.thresholds import Thresholds
 from ingest.detection.verdicts import Judgement, Verdict
 from ingest.detection.windows import FILLS_S
 from ingest.feed import messages
@@ -39,6 +40,7 @@ from ingest.queries import (
     judging_windows,
     logged,
     rounds,
+    thresholds,
 )
 from ingest.store import analyses, deletion, findings, live_findings, memory_findings, summaries
 from ingest.store import intervals as asked_intervals
@@ -107,57 +109,59 @@ def _sum_up_again(run_id: UUID, index: int, generation: int) -> None:
 def _judge_windows(judged: judging.Closed, index: int) -> Changed:
     """The window of the round by itself, and what lasts as of the newest one: late data may reach back."""
     changed: Changed = []
-    run = judged.run
+    run, limits = judged.run, thresholds.of_run(judged.run.pk)
     for one in judging_windows.due(run.pk, index):
         history = judging.history(run.pk, one.reach)
-        judgement = _guarded(run.pk, straggler.KIND, partial(straggler.judge, history))
+        judgement = _guarded(run.pk, straggler.KIND, partial(straggler.judge, history, limits.straggler))
         if judgement is not None:
             judgement = _guarded(run.pk, "causes", partial(_with_causes, judged, history, judgement)) or judgement
         if one.once and history.windows and judgement is not None:
             window = history.windows[-1].rounds
             summaries.save_sights(one.reach.versions(window), judgement.sights)
-            joined, once = live_findings.take_closed(run, window, judgement.once)
+            joined, once = live_findings.take_closed(run, window, limits.said(judgement.once))
             changed += joined + findings.put_once(run, straggler.KIND, window[0], once)
         if one.lasting:
             if judgement is not None:
-                changed += findings.put_lasting(run, straggler.KIND, _known_from(history), judgement.lasting)
-            changed += _judge_lasting(judged, history)
+                lasting = limits.said(judgement.lasting)
+                changed += findings.put_lasting(run, straggler.KIND, _known_from(history), lasting)
+            changed += _judge_lasting(judged, history, limits)
             summaries.save_lasting(one.reach.versions())
     return changed
 
 
-def _judge_lasting(judged: judging.Closed, history: History) -> Changed:
+def _judge_lasting(judged: judging.Closed, history: History, limits: Thresholds) -> Changed:
     """What other rules than that of stragglers say as of the newest window."""
     run = judged.run
     rules: dict[str, Callable[[], Sequence[Verdict]]] = {
-        work_on_path.KIND: partial(_work_on_path, judged, history),
-        imbalance.KIND: partial(imbalance.judge, history),
-        training_health.KIND: partial(_training_health, judged),
+        work_on_path.KIND: partial(_work_on_path, judged, history, limits),
+        imbalance.KIND: partial(imbalance.judge, history, limits.imbalance),
+        training_health.KIND: partial(_training_health, judged, limits),
         interval_checks.KIND: lambda: interval_checks.judge(history, *intervals.looked_at(run, history)),
     }
     changed: Changed = []
     for kind, rule in rules.items():
         verdicts = _guarded(run.pk, kind, rule)
         if verdicts is not None:
-            changed += findings.put_lasting(run, kind, _known_from(history), verdicts)
-    changed += _guarded(run.pk, "memory", partial(_memory, judged, history)) or []
-    return changed + (_guarded(run.pk, utilisation_trap.KIND, partial(_utilisation, judged, history)) or [])
+            changed += findings.put_lasting(run, kind, _known_from(history), limits.said(verdicts))
+    changed += _guarded(run.pk, "memory", partial(_memory, judged, history, limits)) or []
+    return changed + (_guarded(run.pk, utilisation_trap.KIND, partial(_utilisation, judged, history, limits)) or [])
 
 
-def _memory(judged: judging.Closed, history: History) -> Changed:
+def _memory(judged: judging.Closed, history: History, limits: Thresholds) -> Changed:
     held = judging_memory.of_windows(judged.run, history)
-    return memory_findings.keep(judged.run, memory_findings.WHILE_IT_RUNS, _known_from(history), held)
+    return memory_findings.keep(judged.run, memory_findings.WHILE_IT_RUNS, _known_from(history), held, limits)
 
 
-def _utilisation(judged: judging.Closed, history: History) -> Changed:
+def _utilisation(judged: judging.Closed, history: History, limits: Thresholds) -> Changed:
     newest = history.windows[-_UTILISED_OF:]
     busy = judging_utilisation.utilisation(judged.run, history, _UTILISED_OF)
     verdict = None
     if busy is not None:
         readings = utilisation_trap.Readings(utilisation=busy, lost=lost(history, _UTILISED_OF), mfu=busy * nan)
-        verdict, _ = utilisation_trap.judge(newest, history.workers, readings)
+        verdict, _ = utilisation_trap.judge(newest, history.workers, readings, limits.utilisation_trap)
     since = newest[0].rounds[0] if newest else 0
-    return findings.put_lasting(judged.run, utilisation_trap.KIND, since, [] if verdict is None else [verdict])
+    verdicts = [] if verdict is None else limits.said([verdict])
+    return findings.put_lasting(judged.run, utilisation_trap.KIND, since, verdicts)
 
 
 def _guarded(run_id: UUID, kind: str, rule: Callable[[], _Judged]) -> _Judged | None:
@@ -184,21 +188,21 @@ def _with_causes(judged: judging.Closed, history: History, judgement: Judgement)
     return replace(judgement, once=explained(judgement.once), lasting=explained(judgement.lasting))
 
 
-def _work_on_path(judged: judging.Closed, history: History) -> Sequence[Verdict]:
+def _work_on_path(judged: judging.Closed, history: History, limits: Thresholds) -> Sequence[Verdict]:
     if not history.windows:
         return ()
     first, last = _known_from(history), history.windows[-1].rounds[-1]
-    return work_on_path.judge(history, artifacts.loaded_later(judged.run, first, last))
+    return work_on_path.judge(history, artifacts.loaded_later(judged.run, first, last), limits.work_on_path)
 
 
-def _training_health(judged: judging.Closed) -> Sequence[Verdict]:
+def _training_health(judged: judging.Closed, limits: Thresholds) -> Sequence[Verdict]:
     metrics = training_health.DEFAULT.losses | training_health.DEFAULT.norms
     series = logged.newest(judged.run, metrics)
     if not series:
         return ()
     verdict, _ = training_health.judge(
         series, disturbed=logged.disturbances(judged.run.pk, training_health.KIND),
-        sampled=logged.reads_infrastructure(judged.run, metrics),
+        sampled=logged.reads_infrastructure(judged.run, metrics), policy=limits.training_health,
     )  # fmt: skip
     return () if verdict is None else (verdict,)
 
@@ -214,9 +218,10 @@ def judge_memory(run_id: str) -> None:
     with transaction.atomic():
         hold(Lock.JUDGING, key)
         judged = judging_memory.after_the_end(key)
-        changed = (
-            [] if judged is None else memory_findings.keep(judged[0], memory_findings.AFTER_IT_ENDED, 0, judged[1])
-        )
+        changed = []
+        if judged is not None:
+            run, held = judged
+            changed = memory_findings.keep(run, memory_findings.AFTER_IT_ENDED, 0, held, thresholds.of_run(key))
     publish_findings(key, changed)
 
 

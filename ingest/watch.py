@@ -139,6 +139,7 @@ def keep_days() -> None:
             _log.info("dropped %s of %s", table, day)
     while retention.delete_for_teams(today):
         pass
+    start(outbox.PRUNE)
 
 
 def quick_chores() -> list[Chore]:

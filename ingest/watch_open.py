@@ -12,11 +12,12 @@ from uuid import UUID
 
 from django.db import InterfaceError, OperationalError, transaction
 
-from ingest.detection.slow_phase import DEFAULT, Level, Live, Watched, judge
+from ingest.detection.slow_phase import Level, Live, Watched, judge
+from ingest.detection.thresholds import Thresholds
 from ingest.detection.verdicts import Verdict
 from ingest.feed import deadlines, messages
 from ingest.feed.publisher import publish, publish_findings
-from ingest.queries import finding_stacks, open_phases
+from ingest.queries import finding_stacks, open_phases, thresholds
 from ingest.store import live_findings
 from ingest.store.live_findings import KINDS, STACKS, Kept
 from ingest.store.locks import Lock, try_hold
@@ -102,23 +103,24 @@ class OpenPhases:
             lives = open_phases.look(run_id, self._memory, self.since_ns)
             if not lives:
                 return
-            watched = [judge(live) for live in lives]
-            kept = self._keep(run_id, lives[-1], watched)
+            limits = thresholds.of_run(run_id)
+            watched = [judge(live, limits.slow_phase) for live in lives]
+            kept = self._keep(run_id, lives[-1], watched, limits)
         publish_findings(run_id, kept.changed)
         self._tell_amber(run_id, watched, looked)
         _plan(run_id, watched)
 
-    def _keep(self, run_id: UUID, newest: Live, watched: Sequence[Watched]) -> Kept:
+    def _keep(self, run_id: UUID, newest: Live, watched: Sequence[Watched], limits: Thresholds) -> Kept:
         known = live_findings.open_now(run_id)
         verdicts = []
-        for verdict in _verdicts(watched):
+        for verdict in limits.said(_verdicts(watched)):
             row = known.get(verdict.fingerprint)
             stacks = [] if row is None else row.evidence.get(STACKS, [])
             if row is not None and verdict.kind == live_findings.SLOW:
                 stacks = finding_stacks.taken(run_id, verdict.marks, stacks)
             verdicts.append(replace(verdict, evidence={**verdict.evidence, STACKS: stacks}) if stacks else verdict)
         # Who has not listened for long enough cannot tell who is lost, nor who is no longer.
-        listened = newest.now_ns - self.since_ns > (DEFAULT.lost_s + 1) * 1e9
+        listened = newest.now_ns - self.since_ns > (limits.slow_phase.lost_s + 1) * 1e9
         kept = live_findings.keep(run_id, known, verdicts, KINDS if listened else KINDS - {"worker_lost"})
         live_findings.ask_for_stacks(run_id, kept.joined)
         return kept

@@ -1,5 +1,8 @@
 """Pages on which a team edits its rules and channels, and sends a test."""
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -7,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from dashboard.alerts import channels as ways
-from dashboard.alerts import delivering
+from dashboard.alerts import delivering, holding
 from dashboard.alerts import rules as known
 from dashboard.alerts.access import channel_for, must_change, rule_for, team_to_change
 from dashboard.alerts.forms import ChannelForm, RuleForm
@@ -16,20 +19,20 @@ from dashboard.teams.access import current_team, may_change
 from dashboard.teams.models import Team
 from dashboard.teams.sign_in import signed_in
 
+_Form = TypeVar("_Form", RuleForm, ChannelForm)
+
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def rules(request: HttpRequest) -> HttpResponse:
     """List the team's rules; a POST makes one."""
-    team = current_team(request)
-    form = RuleForm(team=team)
-    if request.method == "POST":
-        form = RuleForm(request.POST, team=team_to_change(request))
-        if form.is_valid():
-            messages.success(request, f"The rule “{form.save()}” holds from now on.")
-            return redirect("alerts:rules")
-    rows = known.of(team).prefetch_related("channels")
+    team = _team(request)
+    form, good = _form(RuleForm, request, team=team)
+    if good:
+        messages.success(request, f"The rule “{form.save()}” holds from now on.")
+        return redirect("alerts:rules")
+    rows = known.of(team).prefetch_related("channels", "escalate_to")
     context = {"team": team, "rules": rows, "form": form, "allowed": may_change(request.user, team), "tab": "rules"}
     return render(request, "alerts/rules.html", context)
 
@@ -40,17 +43,14 @@ def rules(request: HttpRequest) -> HttpResponse:
 def rule(request: HttpRequest, rule_id: int) -> HttpResponse:
     """Show a rule; a POST changes or deletes it."""
     row = rule_for(request, rule_id)
-    form = RuleForm(instance=row, team=row.team)
-    if request.method == "POST":
-        must_change(request, row.team)
-        if request.POST.get("do") == "delete":
-            row.delete()
-            messages.success(request, f"The rule “{row}” is gone.")
-            return redirect("alerts:rules")
-        form = RuleForm(request.POST, instance=row, team=row.team)
-        if form.is_valid():
-            messages.success(request, f"The rule “{form.save()}” is changed.")
-            return redirect("alerts:rules")
+    if _done(request, row.team) == "delete":
+        row.delete()
+        messages.success(request, f"The rule “{row}” is gone.")
+        return redirect("alerts:rules")
+    form, good = _form(RuleForm, request, instance=row, team=row.team)
+    if good:
+        messages.success(request, f"The rule “{form.save()}” is changed.")
+        return redirect("alerts:rules")
     context = {"rule": row, "form": form, "allowed": may_change(request.user, row.team), "tab": "rules"}
     return render(request, "alerts/rule.html", context)
 
@@ -60,16 +60,15 @@ def rule(request: HttpRequest, rule_id: int) -> HttpResponse:
 @signed_in
 def channels(request: HttpRequest) -> HttpResponse:
     """List the team's channels; a POST makes one."""
-    team = current_team(request)
-    form = ChannelForm(team=team)
-    if request.method == "POST":
-        form = ChannelForm(request.POST, team=team_to_change(request))
-        if form.is_valid():
-            made = form.save()
-            messages.success(request, f"“{made}” is told from now on. Send a test to see that it arrives.")
-            return redirect("alerts:channel", made.pk)
+    team = _team(request)
+    form, good = _form(ChannelForm, request, team=team)
+    if good:
+        made = form.save()
+        messages.success(request, f"“{made}” is told from now on. Send a test to see that it arrives.")
+        return redirect("alerts:channel", made.pk)
+    rows = [(row, _shown(row)) for row in _of(team)]
     context = {
-        "team": team, "channels": [(row, _shown(row)) for row in _of(team)], "form": form,
+        "team": team, "channels": rows, "none_yet": not rows, "form": form,
         "ways": ways.WAYS.values(), "allowed": may_change(request.user, team), "tab": "channels",
     }  # fmt: skip
     return render(request, "alerts/channels.html", context)
@@ -81,22 +80,38 @@ def channels(request: HttpRequest) -> HttpResponse:
 def channel(request: HttpRequest, channel_id: int) -> HttpResponse:
     """Show a channel; a POST changes it, sends a test, or deletes it with what was sent through it."""
     row = channel_for(request, channel_id)
-    form = ChannelForm(instance=row, team=row.team)
-    if request.method == "POST":
-        must_change(request, row.team)
-        do = request.POST.get("do")
-        if do in ("test", "delete"):
-            return _test(request, row) if do == "test" else _delete(request, row)
-        form = ChannelForm(request.POST, instance=row, team=row.team)
-        if form.is_valid():
-            messages.success(request, f"“{form.save()}” is changed.")
-            return redirect("alerts:channel", row.pk)
+    if (do := _done(request, row.team)) in ("test", "delete"):
+        return _test(request, row) if do == "test" else _delete(request, row)
+    form, good = _form(ChannelForm, request, instance=row, team=row.team)
+    if good:
+        messages.success(request, f"“{form.save()}” is changed.")
+        holding.let_go(row)
+        return redirect("alerts:channel", row.pk)
     context = {
         "channel": row, "form": form, "shown": _shown(row), "ways": ways.WAYS.values(),
         "allowed": may_change(request.user, row.team), "tab": "channels",
         "deliveries": row.deliveries.select_related("alert__run").prefetch_related("tries").order_by("-pk")[:20],
     }  # fmt: skip
     return render(request, "alerts/channel.html", context)
+
+
+def _team(request: HttpRequest) -> Team:
+    """The team looked at; for a POST raises PermissionDenied for who may only look."""
+    return team_to_change(request) if request.method == "POST" else current_team(request)
+
+
+def _done(request: HttpRequest, team: Team) -> str:
+    """What a POST says to do, empty for none and for what the form says; raises PermissionDenied as above."""
+    if request.method != "POST":
+        return ""
+    must_change(request, team)
+    return request.POST.get("do", "")
+
+
+def _form(make: Callable[..., _Form], request: HttpRequest, **of: Any) -> tuple[_Form, bool]:
+    """The form, filled by a POST, and whether it is good to be saved."""
+    form = make(request.POST if request.method == "POST" else None, **of)
+    return form, form.is_valid()
 
 
 def _test(request: HttpRequest, row: Channel) -> HttpResponse:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 
-from dashboard.alerts import channels, rules
+from dashboard.alerts import channels, quiet, rules
 from dashboard.alerts.models import Channel, Rule
 from dashboard.teams.models import Team
 
@@ -47,22 +47,38 @@ class RuleForm(RuleModelForm):
         choices=[(each, each) for each in rules.SEVERITIES], required=False,
         widget=forms.CheckboxSelectMultiple, label="Severities",
     )  # fmt: skip
+    escalate_after = forms.IntegerField(
+        required=False, min_value=1, max_value=24 * 60, label="Minutes without anybody acknowledging it"
+    )
     phases = Words(label="Phases")
     projects = Words(label="Projects")
     tags = Words(label="Tags of the run, any of")
 
     class Meta:
         model = Rule
-        fields = ("name", "enabled", "pages", "kinds", "severities", "phases", "projects", "tags", "channels")
-        widgets = {"channels": forms.CheckboxSelectMultiple}
-        labels = {"pages": "Wake somebody", "channels": "Channels"}
+        fields = (
+            "name", "enabled", "pages", "kinds", "severities", "phases", "projects", "tags", "channels",
+            "escalate_after", "escalate_to",
+        )  # fmt: skip
+        widgets = dict.fromkeys(("channels", "escalate_to"), forms.CheckboxSelectMultiple)
+        labels = {"pages": "Wake somebody", "channels": "Channels", "escalate_to": "Then these are told, too"}
         help_texts = {"pages": ""}
 
     def __init__(self, *args: Any, team: Team, **more: Any) -> None:
         """Only the team's own channels may be chosen."""
         super().__init__(*args, **more)
         self.instance.team = team
-        self.fields["channels"].queryset = Channel.objects.filter(team=team).order_by("name")  # type: ignore[attr-defined]
+        own = Channel.objects.filter(team=team).order_by("name")
+        for name in ("channels", "escalate_to"):
+            self.fields[name].queryset = own  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """See that who is told later is told after some time, and the other way round."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if "escalate_after" in cleaned and bool(cleaned["escalate_after"]) is not bool(cleaned.get("escalate_to")):
+            said = "Say both after how long and whom, or neither."
+            self.add_error("escalate_after" if not cleaned["escalate_after"] else "escalate_to", said)
+        return cleaned
 
     @property
     def choices(self) -> list[forms.BoundField]:
@@ -80,12 +96,19 @@ class ChannelForm(ChannelModelForm):
 
     way = forms.ChoiceField(choices=[(way.key, way.label) for way in channels.WAYS.values()], label="Way")
     to = forms.CharField(max_length=1000, label="Where to")
+    quiet_zone = forms.CharField(max_length=64, required=False, label="By the clocks of", initial=quiet.UTC)
 
     class Meta:
         model = Channel
-        fields = ("name", "way", "to", "pages_only", "enabled")
-        labels = {"pages_only": "Only to wake somebody"}
-        help_texts = {"pages_only": ""}
+        fields = (
+            "name", "way", "to", "pages_only", "quiet_from", "quiet_to", "quiet_zone", "quiet_pages", "enabled",
+        )  # fmt: skip
+        labels = {
+            "pages_only": "Only to wake somebody", "quiet_from": "Quiet from", "quiet_to": "Quiet to",
+            "quiet_pages": "Wake somebody even then",
+        }  # fmt: skip
+        help_texts = {"pages_only": "", "quiet_pages": ""}
+        widgets = dict.fromkeys(("quiet_from", "quiet_to"), forms.TimeInput(attrs={"type": "time"}, format="%H:%M"))
 
     def __init__(self, *args: Any, team: Team, **more: Any) -> None:
         """Show where it goes to now."""
@@ -93,9 +116,21 @@ class ChannelForm(ChannelModelForm):
         self.instance.team = team
         self.initial.setdefault("to", self.instance.settings.get("to", ""))
 
+    def clean_quiet_zone(self) -> str:
+        """A place whose clocks are known."""
+        zone = str(self.cleaned_data["quiet_zone"]) or quiet.UTC
+        if zone not in quiet.zones():
+            raise forms.ValidationError("No clocks are known of it: write UTC, or a place like Europe/Berlin.")
+        return zone
+
     def clean(self) -> dict[str, Any]:
-        """Have the way check where to."""
+        """Have the way check where to, and see that quiet hours have a begin and an end."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        begin, end = cleaned.get("quiet_from"), cleaned.get("quiet_to")
+        if (begin is None) is not (end is None) and not {"quiet_from", "quiet_to"} & set(self.errors):
+            self.add_error("quiet_to", "Say both from when and to when it is quiet, or neither.")
+        elif begin is not None and begin == end:
+            self.add_error("quiet_to", "Quiet hours end at another time than they begin.")
         if "way" in cleaned and "to" in cleaned:
             try:
                 cleaned["to"] = channels.check(cleaned["way"], cleaned["to"])

@@ -6,8 +6,8 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from dashboard.alerts import message, rules
-from dashboard.alerts.models import Alert, AlertState, Channel, Delivery
+from dashboard.alerts import holding, rules
+from dashboard.alerts.models import ESCALATED, Alert, AlertState, Channel, Delivery, DeliveryState, Held, Rule
 from ingest.models import Finding, Outbox
 from ingest.models.findings import FindingState
 from ingest.models.outbox import Happened
@@ -31,15 +31,12 @@ def take_next() -> bool:
     if row is None:
         return False
     now = timezone.now()
-    alert, channels = _told(row, now)
+    alert, channels, wanting = _told(row, now)
+    later = False
     if alert is not None:
-        content = message.content(alert, row.finding, row.happened)
-        for channel in channels:
-            Delivery.objects.create(
-                channel=channel, alert=alert, outbox=row, happened=row.happened, content=content, made_at=now,
-                next_try_at=now,
-            )  # fmt: skip
-    row.due_at = now if channels else None
+        holding.deliver(row, alert, channels, now)
+        later = holding.escalate_later(row, alert, wanting, channels, now)
+    row.due_at = now if channels or later else None
     row.save(update_fields=["due_at"])
     return True
 
@@ -49,18 +46,22 @@ def _untaken() -> QuerySet[Outbox]:
     return Outbox.objects.filter(due_at__isnull=False).exclude(Exists(known))
 
 
-def _told(row: Outbox, now: dt.datetime) -> tuple[Alert | None, list[Channel]]:
+def _told(row: Outbox, now: dt.datetime) -> tuple[Alert | None, list[Channel], list[Rule]]:
+    """The incident, who is told at once, and the rules that may want it told to others later."""
     finding = row.finding
     alert = _incident(finding).select_for_update().first()
     if row.happened == Happened.OPENED:
         wanting = rules.matching(finding)
         if not wanting:
-            return None, []
+            return None, [], []
         alert, tell = _opened(alert, finding, now, pages=any(rule.pages for rule in wanting))
-        return alert, rules.channels(finding.run.team, wanting) if tell else []
+        if not tell:
+            return alert, [], []
+        begun = alert.state == AlertState.OPEN and alert.begun_at == now
+        return alert, rules.channels(finding.run.team, wanting), wanting if begun else []
     if alert is None or (alert.state != AlertState.RESOLVED and _others_open(finding)):
-        return None, []
-    return alert, _over(alert, finding, now)
+        return None, [], []
+    return alert, _over(alert, finding, now), []
 
 
 def _incident(finding: Finding) -> QuerySet[Alert]:
@@ -80,7 +81,7 @@ def _opened(alert: Alert | None, finding: Finding, now: dt.datetime, *, pages: b
     if new:
         alert.opened_at, alert.resolved_at = finding.opened_at, finding.resolved_at
         if going_on:
-            alert.state = AlertState.SILENCED if silenced else AlertState.OPEN
+            alert.state, alert.begun_at = AlertState.SILENCED if silenced else AlertState.OPEN, now
     alert.finding, alert.pages, alert.updated_at = finding, alert.pages or pages, now
     alert.times += 1
     alert.told_at = now if tell else alert.told_at
@@ -99,6 +100,7 @@ def _over(alert: Alert, finding: Finding, now: dt.datetime) -> list[Channel]:
         alert.state, alert.resolved_at = AlertState.RESOLVED, finding.resolved_at or now
     alert.updated_at = now
     alert.save(update_fields=["state", "resolved_at", "updated_at"])
-    newest = Delivery.objects.filter(alert=alert, channel=OuterRef("pk")).order_by("-pk").values("happened")[:1]
-    told = Channel.objects.filter(enabled=True).annotate(last=newest)
-    return list(told.filter(last=Happened.OPENED).order_by("pk"))
+    heard = Delivery.objects.filter(alert=alert, channel=OuterRef("pk")).exclude(state=DeliveryState.DROPPED)
+    heard = heard.exclude(state=DeliveryState.HELD, held=Held.UNACKNOWLEDGED)
+    told = Channel.objects.filter(enabled=True).annotate(last=heard.order_by("-pk").values("happened")[:1])
+    return list(told.filter(last__in=[Happened.OPENED, ESCALATED]).order_by("pk"))

@@ -11,6 +11,7 @@ from django.utils import timezone
 from dashboard.alerts.models import Alert, AlertState, Delivery, DeliveryState
 from ingest.queries.pages import Page, Place, page
 
+MOST_NEWS = 20
 # What wants somebody comes first.
 _ORDER = (AlertState.OPEN, AlertState.ACKNOWLEDGED, AlertState.SILENCED, AlertState.RESOLVED)
 
@@ -55,6 +56,13 @@ def listed(teams: Collection[UUID], wanted: Wanted, *, after: Place | None, limi
         rows = rows.filter(Q(opened_at__lt=opened_at) | Q(opened_at=opened_at, pk__gt=key))
     found = list(rows.order_by("-opened_at", "pk")[: limit + 1])
     return page(found, limit, lambda row: row, lambda row: (row.opened_at, row.pk))
+
+
+def opened_since(team: UUID, since: dt.datetime) -> list[Alert]:
+    """The newest of a team's alerts that are open and that people were to be told of since then, oldest first."""
+    rows = Alert.objects.filter(team=team, state=AlertState.OPEN, told_at__gt=since)
+    rows = rows.select_related("run", "finding__run__team").order_by("-told_at")
+    return list(rows[:MOST_NEWS])[::-1]
 
 
 def deliveries(team: UUID) -> QuerySet[Delivery]:

@@ -1,13 +1,14 @@
 """What a message says: run, owner, round, who, since when, what it costs, what was seen, and where to look."""
 
 import datetime as dt
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
 from django.urls import reverse
 
-from dashboard.alerts.models import Alert, Channel
+from dashboard.alerts.models import ESCALATED, SUMMARY, TEST, Alert, Channel
 from dashboard.teams.names import legible
 from ingest.models import Finding
 from ingest.models.findings import FindingState
@@ -15,7 +16,9 @@ from ingest.models.outbox import Happened
 
 Content = dict[str, Any]
 _MOST_NAMES = 8
+_MOST_TOLD = 20  # incidents in one message
 _MOST_CHARS = 2000
+_STATES = {Happened.RESOLVED: "Over: ", Happened.WITHDRAWN: "Withdrawn: ", ESCALATED: "Nobody looks after it: "}
 _WORDS = {
     "straggler": "slow", "slow_phase": "slow now", "stalled": "stalled", "missing": "not begun",
     "worker_lost": "lost", "worker_failed": "failed", "out_of_memory": "out of memory", "run_stalled": "run stalled",
@@ -26,11 +29,12 @@ _WORDS = {
 def content(alert: Alert, finding: Finding, happened: str) -> Content:
     """All that is told, as JSON; times are RFC 3339 UTC, costs seconds. Names are legible and cut."""
     run = finding.run
-    over = finding.state == FindingState.RESOLVED or happened != Happened.OPENED
+    begins = happened in (Happened.OPENED, ESCALATED)
+    over = finding.state == FindingState.RESOLVED or not begins
     told: Content = {
         "happened": happened,
         "over": over,
-        "page": alert.pages and happened == Happened.OPENED,
+        "page": (alert.pages and begins) or happened == ESCALATED,
         "alert": str(alert.pk),
         "finding": str(finding.pk),
         "kind": finding.kind,
@@ -46,6 +50,7 @@ def content(alert: Alert, finding: Finding, happened: str) -> Content:
         "cost": cost(finding),
         "observed": _text(finding.observed),
         "hypothesis": _text(finding.hypothesis),
+        "judged_with": _text("; ".join(each["words"] for each in finding.evidence.get("thresholds", []))),
         "url": link(finding),
         "inbox": settings.PUBLIC_URL + reverse("alerts:alert", args=[alert.pk]),
     }
@@ -55,16 +60,29 @@ def content(alert: Alert, finding: Finding, happened: str) -> Content:
 def test_content(channel: Channel) -> Content:
     """What "send a test" sends."""
     told: Content = {
-        "happened": "test", "over": True, "page": False, "alert": None, "team": _name(channel.team.name),
+        "happened": TEST, "over": True, "page": False, "alert": None, "team": _name(channel.team.name),
         "title": "Roundwatch: a test", "url": settings.PUBLIC_URL + reverse("alerts:channels"),
     }  # fmt: skip
     said = f"This is a test of “{_name(channel.name)}” of {told['team']}. Alerts arrive here from now on."
     return told | {"text": f"{said}\n{told['url']}"}
 
 
+def summary(channel: Channel, held: Sequence[Content]) -> Content:
+    """What is told in one message of incidents that opened in quiet hours and want nobody any more."""
+    newest = {each["alert"]: each for each in held}
+    told: Content = {
+        "happened": SUMMARY, "over": True, "page": False, "alert": None, "team": _name(channel.team.name),
+        "alerts": list(newest), "url": settings.PUBLIC_URL + reverse("alerts:inbox"),
+        "title": f"While it was quiet: {len(newest)} incident{'' if len(newest) == 1 else 's'}, none left open",
+    }  # fmt: skip
+    lines = [f"{each['title']}, since {each['opened_at']}" for each in list(newest.values())[:_MOST_TOLD]]
+    more = [f"and {len(newest) - _MOST_TOLD} more"] if len(newest) > _MOST_TOLD else []
+    return told | {"text": "\n".join([*lines, *more, told["url"]])}
+
+
 def title(told: Content) -> str:
     """One line: what, where and who."""
-    state = {Happened.RESOLVED: "Over: ", Happened.WITHDRAWN: "Withdrawn: "}.get(told["happened"], "")
+    state = _STATES.get(told["happened"], "")
     where = f" {told['phase']}" if told["phase"] else ""
     who = f" on {_names(told['workers'])}" if told["workers"] else ""
     return f"{state}{what(told['kind'])}{where}{who} · {told['run']['name']}"
@@ -88,6 +106,7 @@ def text(told: Content) -> str:
         ("Cost", cost_words(told["cost"])),
         ("Observed", told["observed"]),
         ("Hypothesis", told["hypothesis"]),
+        ("Judged with", told["judged_with"]),
     ]
     return "\n".join([f"{label}: {said}" for label, said in lines if said] + [told["url"]])
 

@@ -22,11 +22,27 @@ class AlertState(models.TextChoices):
 
 
 class DeliveryState(models.TextChoices):
-    """`failed` has been given up after a day of tries."""
+    """`failed` has been given up after a day of tries; `held` waits for its time.
+
+    What was held may not be needed any more (`dropped`), or be told in one message with others (`summarised`).
+    """
 
     WAITING = "waiting"
     DELIVERED = "delivered"
     FAILED = "failed"
+    HELD = "held"
+    DROPPED = "dropped"
+    SUMMARISED = "summarised"
+
+
+class Held(models.TextChoices):
+    """What a held message waits for: the end of quiet hours, or that nobody acknowledges its alert in time."""
+
+    QUIET = "quiet"
+    UNACKNOWLEDGED = "unacknowledged"
+
+
+ESCALATED, SUMMARY, TEST = "escalated", "summary", "test"
 
 
 class Setup(models.Model):
@@ -42,7 +58,11 @@ def new_secret() -> str:
 
 
 class Channel(models.Model):
-    """One way to tell a team's people. `settings` are those of its way (dashboard.alerts.channels)."""
+    """One way to tell a team's people. `settings` are those of its way (dashboard.alerts.channels).
+
+    From `quiet_from` to `quiet_to` by the clocks of `quiet_zone` it is told nothing, but of what somebody is to be
+    woken for where `quiet_pages`; null for no quiet hours.
+    """
 
     team = models.ForeignKey("teams.Team", models.CASCADE, related_name="channels")
     name = models.CharField(max_length=128)
@@ -50,6 +70,10 @@ class Channel(models.Model):
     settings = models.JSONField(default=dict)
     secret = models.CharField(max_length=64, default=new_secret)
     pages_only = models.BooleanField(default=False, help_text="Used only where somebody is to be woken.")
+    quiet_from = models.TimeField(null=True, blank=True)
+    quiet_to = models.TimeField(null=True, blank=True)
+    quiet_zone = models.CharField(max_length=64, default="UTC")
+    quiet_pages = models.BooleanField(default=True, help_text="Whether what wakes somebody is told all the same.")
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -58,7 +82,10 @@ class Channel(models.Model):
 
 
 class Rule(models.Model):
-    """Which findings become alerts. An empty list asks nothing; no channel means every channel of the team."""
+    """Which findings become alerts. An empty list asks nothing; no channel means every channel of the team.
+
+    What nobody acknowledges within `escalate_after` minutes is told to `escalate_to`, too; null for never.
+    """
 
     team = models.ForeignKey("teams.Team", models.CASCADE, related_name="rules")
     name = models.CharField(max_length=128)
@@ -70,6 +97,8 @@ class Rule(models.Model):
     projects = models.JSONField(default=list)
     tags = models.JSONField(default=list)
     channels = models.ManyToManyField(Channel, related_name="rules", blank=True)
+    escalate_after = models.PositiveSmallIntegerField(null=True, blank=True)
+    escalate_to = models.ManyToManyField(Channel, related_name="escalations", blank=True)
 
     def __str__(self) -> str:
         return self.name
@@ -94,6 +123,9 @@ class Alert(models.Model):
     updated_at = models.DateTimeField()
     resolved_at = models.DateTimeField(null=True)
     told_at = models.DateTimeField(null=True, help_text="When people were last to be told that it opened.")
+    begun_at = models.DateTimeField(
+        null=True, help_text="When it last came to want somebody: escalation counts from it."
+    )
     silenced_until = models.DateTimeField(null=True)
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     changed_at = models.DateTimeField(null=True)
@@ -107,16 +139,20 @@ class Delivery(models.Model):
     """One message through one channel. `key` is the same for all tries, so that a receiver may drop the second.
 
     `content` is what is told (dashboard.alerts.message); `alert` is null for a test. `claimed_until` is set by
-    whoever tries it now: once it is past, its worker is gone and another may.
+    whoever tries it now: once it is past, its worker is gone and another may. `held` says what a held one waits for,
+    until `next_try_at`.
     """
 
     key = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     channel = models.ForeignKey(Channel, models.CASCADE, related_name="deliveries")
     alert = models.ForeignKey(Alert, models.CASCADE, null=True, related_name="deliveries", db_constraint=False)
     outbox = models.ForeignKey("ingest.Outbox", models.CASCADE, null=True, related_name="+", db_constraint=False)
-    happened = models.CharField(max_length=16, choices=[*Happened.choices, ("test", "Test")])
+    happened = models.CharField(
+        max_length=16, choices=[*Happened.choices, *((each, each.title()) for each in (ESCALATED, SUMMARY, TEST))]
+    )
     content = models.JSONField()
     state = models.CharField(max_length=16, choices=DeliveryState, default=DeliveryState.WAITING)
+    held = models.CharField(max_length=16, choices=Held, blank=True, default="")
     made_at = models.DateTimeField()
     next_try_at = models.DateTimeField(null=True)
     claimed_until = models.DateTimeField(null=True)
@@ -124,7 +160,9 @@ class Delivery(models.Model):
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["outbox", "channel"], name="delivery_once")]
         indexes: ClassVar = [
-            models.Index(fields=["next_try_at"], condition=models.Q(state="waiting"), name="delivery_waiting")
+            models.Index(fields=["next_try_at"], condition=models.Q(state="waiting"), name="delivery_waiting"),
+            models.Index(fields=["next_try_at"], condition=models.Q(state="held"), name="delivery_held"),
+            models.Index(fields=["made_at"], name="delivery_age"),
         ]
 
 

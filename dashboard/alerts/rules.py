@@ -31,7 +31,7 @@ def matching(finding: Finding) -> list[Rule]:
     """The team's enabled rules that want this finding told."""
     if finding.severity not in SEVERITIES:
         return []
-    rows = of(finding.run.team).filter(enabled=True).prefetch_related("channels")
+    rows = of(finding.run.team).filter(enabled=True).prefetch_related("channels", "escalate_to")
     return [rule for rule in rows if matches(rule, finding)]
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dashboard.alerts import views
+from dashboard.alerts import news, views
 from dashboard.alerts.editing import channel, channels, rule, rules
 
 app_name = "alerts"
@@ -11,6 +11,8 @@ urlpatterns = [
     path("alerts/", views.inbox, name="inbox"),
     # One alert and what was sent of it; POST acknowledges, silences, resolves or reopens it
     path("alerts/<uuid:alert_id>/", views.alert, name="alert"),
+    # What has opened since then, for toasts on open pages
+    path("alerts/news/", news.news, name="news"),
     # Every message and every try
     path("alerts/deliveries/", views.deliveries, name="deliveries"),
     # What is told; POST makes, changes or deletes

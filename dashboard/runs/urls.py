@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dashboard.runs import conditions, connect, intervals, views
+from dashboard.runs import conditions, connect, intervals, thresholds, views
 
 urlpatterns = [
     # The team's runs, newest first
@@ -12,6 +12,9 @@ urlpatterns = [
     # What is measured between which boundaries of its rounds; POST defines, changes or deletes
     path("runs/<uuid:run_id>/intervals/", intervals.intervals, name="intervals"),
     path("runs/<uuid:run_id>/intervals/<int:interval_id>/", intervals.interval, name="interval"),
+    # From when on something is found, in all runs of the team and in one; POST changes it
+    path("thresholds/", thresholds.of_team, name="thresholds"),
+    path("runs/<uuid:run_id>/thresholds/", thresholds.of_run, name="run_thresholds"),
     # What to install and paste, and the team's tokens
     path("connect/", connect.connect, name="connect"),
     path("connect/tokens/<int:token_id>/revoke/", connect.revoke, name="revoke_token"),

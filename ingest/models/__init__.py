@@ -11,6 +11,7 @@ from ingest.models.rounds import Round, WorkerRound
 from ingest.models.runs import Run
 from ingest.models.samples import Sample, Series
 from ingest.models.streams import Gap, Quarantine, Stream
+from ingest.models.thresholds import ThresholdChange
 from ingest.models.tokens import Token
 from ingest.models.workers import Worker
 
@@ -31,6 +32,7 @@ __all__ = [
     "Sample",
     "Series",
     "Stream",
+    "ThresholdChange",
     "Token",
     "Worker",
     "WorkerRound",

@@ -45,6 +45,7 @@ _LAST = (
     """UPDATE ingest_stream SET deleted = true, run_id = NULL, worker_id = NULL, opens = '[]', numbers = '{}'
        WHERE run_id = %(key)s""",
     "DELETE FROM ingest_worker WHERE run_id = %(key)s",
+    "DELETE FROM ingest_thresholdchange WHERE run_id = %(key)s",
     "DELETE FROM ingest_run WHERE id = %(key)s",
 )
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from ingest.detection import memory
 from ingest.detection.memory import Held
+from ingest.detection.thresholds import DEFAULT, Thresholds
 from ingest.detection.verdicts import Verdict
 from ingest.models import Finding, Run
 from ingest.models.findings import FindingState
@@ -16,12 +17,14 @@ WHILE_IT_RUNS = (memory.GROWTH, memory.CYCLE)
 AFTER_IT_ENDED = (memory.RETAINED, memory.CYCLE)
 
 
-def keep(run: Run, kinds: Sequence[str], known_from: int, held: Sequence[Held]) -> Changed:
+def keep(
+    run: Run, kinds: Sequence[str], known_from: int, held: Sequence[Held], limits: Thresholds = DEFAULT
+) -> Changed:
     """Bring the findings of these kinds up to what is said of memory; returns those that changed.
 
     `known_from` is the first round that was looked at. An incident that goes on keeps its begin.
     """
-    verdicts = memory.together(memory.judge(one) for one in held)
+    verdicts = limits.said(memory.together(memory.judge(one, limits.memory) for one in held))
     opened = _opened(run, kinds)
     changed: Changed = []
     for kind in kinds:

@@ -11,6 +11,7 @@ from ingest.models.findings import FindingState
 from ingest.models.outbox import Happened
 
 TELL = "alerts.tell"  # the task that tells people
+PRUNE = "alerts.prune"  # the task that deletes what was told long ago
 
 
 def note_opened(row: Finding) -> None:

@@ -19,6 +19,7 @@ BENCHES = {
     "redis_dead": "ingest with Redis alive and dead",
     "detection": "who is named a straggler in seeded runs, healthy and not, beside simpler rules",
     "examples": "whether the example training's real faults are judged right",
+    "alert_delay": "from a slow phase's limit until its message leaves, and until the phase ends",
     "critical_path": "what is concluded of one round with a thousand workers",
     "frames": "frames of the live view with 100,000 spans",
     "event_to_pixel": "from a training's event to the pixel that shows it",

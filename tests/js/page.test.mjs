@@ -6,7 +6,7 @@ import { relativeLabel } from "../../dashboard/live/static/live/js/axis.js";
 import { Clock } from "../../dashboard/live/static/live/js/clock.js";
 import { advanced } from "../../dashboard/live/static/live/js/connection.js";
 import { moreLines } from "../../dashboard/live/static/live/js/detail.js";
-import { grouped, roundsText, tagOf } from "../../dashboard/live/static/live/js/findingcard.js";
+import { grouped, judgedText, roundsText, tagOf } from "../../dashboard/live/static/live/js/findingcard.js";
 import { partsOf } from "../../dashboard/live/static/live/js/inspector.js";
 import { arrange } from "../../dashboard/live/static/live/js/lanes.js";
 import { Page } from "../../dashboard/live/static/live/js/page.js";
@@ -131,4 +131,10 @@ test("a page that was opened at a time of the past counts the rounds that have b
   assert.equal(page.fresh(), 1);
   page.view.followNow();
   assert.equal(page.fresh(), 0);
+});
+
+test("a finding says which thresholds it was judged with that are not the default", () => {
+  const words = "Ratio: 3 ×, set for the run; the default is 1.5 ×";
+  assert.equal(judgedText({ evidence: { thresholds: [{ words }] } }), `Judged with ${words}.`);
+  assert.deepEqual([judgedText({ evidence: {} }), judgedText({})], ["", ""]);
 });

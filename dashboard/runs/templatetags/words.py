@@ -6,6 +6,7 @@ from django import template
 from django.utils import timezone
 
 from dashboard.runs import words
+from ingest.detection.thresholds import Threshold
 
 register = template.Library()
 register.filter("seconds", words.seconds)
@@ -22,3 +23,9 @@ def ago(then: datetime) -> str:
 def lasted(begin: datetime, end: datetime | None) -> str:
     """How long from `begin` to `end`, to now while there is no end."""
     return words.duration((end or timezone.now()) - begin)
+
+
+@register.filter
+def valued(threshold: Threshold, value: float) -> str:
+    """A value of a threshold with its unit."""
+    return threshold.words(value)

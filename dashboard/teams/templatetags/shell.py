@@ -26,3 +26,9 @@ def team_menu(context: dict[str, Any]) -> dict[str, Any]:
 def labelled(field: BoundField) -> SafeString:
     """Show the input of a field that has a label, without a placeholder that says the same again."""
     return field.as_widget(attrs={"placeholder": False})
+
+
+@register.inclusion_tag("shell/columns.html")
+def columns(*names: str) -> dict[str, Any]:
+    """Show the head of a table."""
+    return {"names": names}

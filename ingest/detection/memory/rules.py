@@ -107,7 +107,7 @@ def abstained(context: Context) -> tuple[str, ...]:
     elif (first := _first(context)) is None or first.floor is None:
         found.append("retained after the end: no reading after the first round")
     elif held.ended_ns is not None and (not len(held.times_ns) or _after_s(context) < policy.retained_s):
-        found.append("retained after the end: it was not read for a minute after its end")
+        found.append(f"retained after the end: it was not read for {policy.retained_s:g} s after its end")
     if not context.falls:
         found.append("reference cycle: no collection was told with memory before and after")
     return tuple(found)

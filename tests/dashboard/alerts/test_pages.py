@@ -1,29 +1,20 @@
 """The pages of alerts: who may see and change what, and what they say when there is nothing."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from pytest_django import Settings
 
 from dashboard.alerts import rules
 from dashboard.alerts.models import Alert, Channel, Rule
 from dashboard.alerts.tasks import tell
 from tests.cast import Cast, browser_of
-from tests.dashboard.alerts.receivers import LOOPBACK, Receiver, receiving
+from tests.dashboard.alerts.receivers import Receiver
 from tests.dashboard.alerts.telling import SLOW, hook, judged, slow_run
 
 pytestmark = pytest.mark.django_db
 MARKUP = "<img src=x onerror=alert(1)>"
 RULE = {"name": "mine", "enabled": "on", "kinds": ["straggler"], "phases": "encode, upload"}
-
-
-@pytest.fixture
-def receiver(settings: Settings) -> Iterator[Receiver]:
-    settings.WEBHOOK_NETWORKS = LOOPBACK
-    with receiving() as found:
-        yield found
 
 
 @pytest.fixture

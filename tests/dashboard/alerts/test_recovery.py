@@ -3,16 +3,12 @@
 import os
 import signal
 import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import redis
-from django.conf import settings
 from django.db import connection, transaction
 
 from dashboard.alerts import incidents
@@ -23,68 +19,12 @@ from ingest.models import Finding, Outbox
 from tests.cast import Cast, make_cast
 from tests.dashboard.alerts.receivers import LOOPBACK, receiving
 from tests.dashboard.alerts.telling import SLOW, hook, judged, slow_run
-from tests.serving import REPOSITORY, database_url
-
-Worker = Callable[[], subprocess.Popen[bytes]]
+from tests.ingest.playing import eventually
 
 
 @pytest.fixture
 def cast(quiet: None) -> Cast:
     return make_cast()
-
-
-@pytest.fixture
-def queue() -> Iterator[redis.Redis]:
-    """The server in which tasks wait; none of another test is among them."""
-    client = redis.Redis.from_url(settings.REDIS_URL)
-    client.delete("celery", "unacked", "unacked_index")
-    yield client
-    client.delete("celery", "unacked", "unacked_index")
-
-
-@pytest.fixture
-def worker(cast: Cast, queue: redis.Redis, tmp_path: Path) -> Iterator[Worker]:
-    """Starts a Celery worker that may send to this machine; what still runs is killed afterwards."""
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start() -> subprocess.Popen[bytes]:
-        ready = tmp_path / f"ready-{len(started)}"
-        more = {
-            "DATABASE_URL": database_url(), "ROUNDWATCH_WEBHOOK_NETWORKS": "127.0.0.0/8",
-            "ROUNDWATCH_WORKER_READY_FILE": str(ready),
-        }  # fmt: skip
-        command = [
-            "-m",
-            "celery",
-            "-A",
-            "dashboard.project",
-            "worker",
-            "-c",
-            "1",
-            "--without-gossip",
-            "--without-mingle",
-        ]
-        with (tmp_path / "log").open("ab") as log:
-            child = subprocess.Popen(
-                [sys.executable, *command], cwd=REPOSITORY, env={**os.environ, **more}, stdout=log, stderr=log,
-                start_new_session=True,
-            )  # fmt: skip
-        started.append(child)
-        eventually(ready.exists)
-        return child
-
-    yield start
-    for child in started:
-        if child.poll() is None:
-            os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
-
-
-def eventually(condition: Callable[[], object], within_s: float = 60) -> None:
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come about in time"
-        time.sleep(0.05)
 
 
 def test_what_a_lost_redis_forgot_is_found_by_the_watch(cast: Cast, queue: redis.Redis) -> None:
@@ -110,7 +50,7 @@ def test_a_finding_that_is_not_committed_is_not_told(cast: Cast, queue: redis.Re
 
 
 def test_a_worker_killed_in_the_middle_of_sending_delivers_later_with_the_same_key(
-    cast: Cast, worker: Worker, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, worker: Callable[[], subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     holds = threading.Event()
     with receiving() as receiver:
@@ -123,7 +63,7 @@ def test_a_worker_killed_in_the_middle_of_sending_delivers_later_with_the_same_k
         hook(cast.team, receiver.url)
         first = worker()
         judged(slow_run(cast.team), SLOW)
-        eventually(lambda: receiver.got)
+        eventually(lambda: receiver.got, within_s=60)
         os.killpg(first.pid, signal.SIGKILL)
         first.wait()
         holds.set()
@@ -132,7 +72,7 @@ def test_a_worker_killed_in_the_middle_of_sending_delivers_later_with_the_same_k
         Outbox.objects.filter(due_at__isnull=False).update(due_at=Delivery.objects.get().made_at)
         worker()
         watch.tell_people()
-        eventually(lambda: Delivery.objects.filter(state="delivered").exists())
+        eventually(lambda: Delivery.objects.filter(state="delivered").exists(), within_s=60)
     assert len(receiver.got) == 2
     assert len({headers["Idempotency-Key"] for headers, _ in receiver.got}) == 1
     assert (Finding.objects.count(), Alert.objects.count(), Delivery.objects.count()) == (1, 1, 1)

@@ -1,14 +1,12 @@
 """From a finding to what people are told: one incident, one message each time it opens and ends, and its whole text."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
-from pytest_django import Settings
 
 from dashboard.alerts import delivering, rules
 from dashboard.alerts.acts import act
@@ -17,17 +15,10 @@ from dashboard.alerts.tasks import tell
 from ingest.models import Finding, Outbox, Run
 from ingest.store import deletion, findings
 from tests.cast import Cast
-from tests.dashboard.alerts.receivers import LOOPBACK, Receiver, receiving
+from tests.dashboard.alerts.receivers import Receiver, receiving
 from tests.dashboard.alerts.telling import SLOW, hook, judged, once, slow_run
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def receiver(settings: Settings) -> Iterator[Receiver]:
-    settings.WEBHOOK_NETWORKS = LOOPBACK
-    with receiving() as found:
-        yield found
 
 
 @pytest.fixture

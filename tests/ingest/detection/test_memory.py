@@ -83,7 +83,7 @@ def test_memory_must_stay_for_a_minute_after_the_end(readings: int, expected: li
     judgement = judge(held([5 * GIB, 5 * GIB], after=[20 * GIB] * readings))
 
     assert kinds(judgement) == expected
-    assert any("not read for a minute" in why for why in judgement.abstained) is not bool(expected)
+    assert any("not read for 60 s" in why for why in judgement.abstained) is not bool(expected)
 
 
 def test_memory_given_back_within_the_minute_is_not_retained_and_later_it_is_over() -> None:

@@ -27,11 +27,11 @@ pytestmark = pytest.mark.django_db
 def histories(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
     """The rounds of each window that was judged, with the history before it."""
     seen: list[tuple[int, ...]] = []
-    judge_window: Callable[[History], Judgement] = straggler.judge
+    judge_window: Callable[[History, straggler.Policy], Judgement] = straggler.judge
 
-    def noted(history: History) -> Judgement:
+    def noted(history: History, policy: straggler.Policy) -> Judgement:
         seen.append(history.windows[-1].rounds)
-        return judge_window(history)
+        return judge_window(history, policy)
 
     monkeypatch.setattr(straggler, "judge", noted)
     return seen

@@ -18,7 +18,7 @@ from ingest.feed import deadlines, frames
 from ingest.feed.frames import FrameType
 from ingest.feed.publisher import feed_key
 from ingest.models import Finding, Outbox, Stream, Worker
-from ingest.store import rounds
+from ingest.store import rounds, thresholds
 from ingest.tasks import judge_round
 from tests.cast import Cast
 from tests.ingest import scenarios
@@ -306,3 +306,18 @@ def test_it_is_found_ten_seconds_before_the_end_and_told_once_though_the_watcher
     assert Finding.objects.filter(run=play.story.run).exclude(severity="info").count() == 1
     told_of = Outbox.objects.filter(finding=over).order_by("pk").values_list("happened", flat=True)
     assert list(told_of) == ["opened", "resolved"]
+
+
+def test_what_is_set_for_a_run_is_used_by_the_very_next_look(cast: Cast) -> None:
+    play = playing(cast.team, SIXTEEN)
+    watcher = watch_open.OpenPhases(since_ns=0)
+    thresholds.change(cast.team.pk, play.story.run, {"slow_phase.slow_share": 50.0}, cast.owner.pk)
+    play.upto(ENCODES_AT + 5.0)
+    watcher.look()
+    assert found(play) == []
+
+    thresholds.change(cast.team.pk, play.story.run, {"slow_phase.slow_share": 1.0}, cast.owner.pk)
+    eventually(lambda: watcher.look() or found(play))
+
+    (finding,) = found(play)
+    assert [(told["key"], told["value"]) for told in finding.evidence["thresholds"]] == [("slow_phase.slow_share", 1.0)]

@@ -1,8 +1,7 @@
-// The inbox keeps itself current, and is worked through by keyboard: j and k move, letters do what the buttons do.
+// The inbox is worked through by keyboard: j and k move, letters do what the buttons do.
 
 const KEPT = "roundwatch.alert";
 const DOES = { a: "acknowledge", s: "silence", r: "resolve", o: "reopen" };
-const away = document.getElementById("away");
 
 const leads = () => [...document.querySelectorAll("[data-alert]")];
 const current = () => document.activeElement?.closest("tr")?.querySelector("[data-alert]") ?? null;
@@ -37,20 +36,6 @@ document.addEventListener("submit", (event) => {
 });
 
 document.querySelector("[data-filters]").addEventListener("change", (event) => event.currentTarget.requestSubmit());
-
-document.body.addEventListener("htmx:beforeRequest", (event) => {
-    if (document.hidden) {
-        event.preventDefault();
-    }
-});
-for (const name of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
-    document.body.addEventListener(name, () => {
-        away.hidden = false;
-    });
-}
-document.body.addEventListener("htmx:afterOnLoad", () => {
-    away.hidden = true;
-});
 
 const kept = sessionStorage.getItem(KEPT);
 if (kept !== null) {

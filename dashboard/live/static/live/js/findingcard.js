@@ -55,6 +55,12 @@ function marked(finding, { store, round, show }) {
   return shown.length > 0 && el("p", { class: "marked" }, shown.map(([name, selection]) => el("button", { type: "button", class: "part-name", "aria-label": `To the bar of ${name}`, click: () => show(selection) }, name)));
 }
 
+/** Which thresholds a finding was judged with that are not the default; empty for none. */
+export function judgedText({ evidence }) {
+  const said = (evidence?.thresholds ?? []).map(({ words }) => words);
+  return said.length ? `Judged with ${said.join("; ")}.` : "";
+}
+
 /** A card of one finding; `show` leads to a bar, `stacks` draws what was taken of its processes, `round` may be null. */
 export function findingCard(finding, scene) {
   const { store, words, stacks } = scene;
@@ -64,6 +70,7 @@ export function findingCard(finding, scene) {
     el("header", {}, el("h3", {}, heading), tag && el("span", { class: `tag ${isInfo(finding) ? "" : finding.state}` }, tag)),
     el("p", {}, el("span", { class: "tag observed" }, "observed"), " ", finding.observed),
     finding.hypothesis && el("p", {}, el("span", { class: "tag hypothesis" }, "hypothesis"), " ", finding.hypothesis),
+    judgedText(finding) && el("p", { class: "muted" }, judgedText(finding)),
     marked(finding, scene),
     stacks.draw(finding, store.lanes));
 }

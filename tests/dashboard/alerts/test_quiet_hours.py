@@ -1,0 +1,179 @@
+"""Quiet hours: what is held until they are over, by whose clocks, and how it is told then."""
+
+import datetime as dt
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from dashboard.alerts import holding, quiet, rules
+from dashboard.alerts.acts import act
+from dashboard.alerts.models import Alert, Channel, Delivery
+from dashboard.alerts.tasks import tell
+from ingest.models import Outbox, Run
+from tests.cast import Cast, browser_of
+from tests.dashboard.alerts.receivers import Receiver
+from tests.dashboard.alerts.telling import SLOW, hook, judged, slow_run
+
+BERLIN = "Europe/Berlin"
+
+
+@pytest.fixture
+def run(cast: Cast, receiver: Receiver) -> Run:
+    """A run of a team whose only channel is quiet all day but for the minute that has just passed."""
+    now = timezone.now()
+    hours = {"quiet_from": now.time(), "quiet_to": (now - dt.timedelta(minutes=1)).time()}
+    hook(cast.team, receiver.url, **hours)
+    return slow_run(cast.team)
+
+
+def heard(receiver: Receiver) -> list[dict[str, Any]]:
+    """Tell what is due; returns what arrived."""
+    tell()
+    got, receiver.got[:] = [json.loads(body) for _, body in receiver.got], []
+    return got
+
+
+def over() -> None:
+    """The quiet hours are over now."""
+    now = timezone.now()
+    Channel.objects.update(quiet_from=None, quiet_to=None)
+    Delivery.objects.filter(state="held").update(next_try_at=now)
+    Outbox.objects.exclude(due_at=None).update(due_at=now)
+
+
+def states() -> list[str]:
+    return list(Delivery.objects.order_by("pk").values_list("state", flat=True))
+
+
+@pytest.mark.parametrize(
+    ("hours", "zone", "at", "end"),
+    [
+        (("22:00", "07:00"), "UTC", "2026-03-01T23:10", "2026-03-02T07:00"),
+        (("22:00", "07:00"), "UTC", "2026-03-02T06:59", "2026-03-02T07:00"),
+        (("22:00", "07:00"), "UTC", "2026-03-02T07:00", None),
+        (("22:00", "07:00"), "UTC", "2026-03-02T21:59", None),
+        (("22:00", "07:00"), BERLIN, "2026-01-10T21:30", "2026-01-11T06:00"),
+        (("12:00", "13:00"), BERLIN, "2026-07-01T10:30", "2026-07-01T11:00"),
+        # Clocks are put forward from 2:00 to 3:00, and back from 3:00 to 2:00: half past two is not, or twice.
+        (("22:00", "02:30"), BERLIN, "2026-03-29T00:30", "2026-03-29T01:30"),
+        (("22:00", "02:30"), BERLIN, "2026-10-24T23:30", "2026-10-25T00:30"),
+        (("22:00", "07:00"), "no/such-place", "2026-03-01T23:10", "2026-03-02T07:00"),
+    ],
+)
+def test_they_are_by_the_clocks_of_a_place(hours: tuple[str, str], zone: str, at: str, end: str | None) -> None:
+    begin, until = map(dt.time.fromisoformat, hours)
+    channel = Channel(quiet_from=begin, quiet_to=until, quiet_zone=zone)
+    found = quiet.until(channel, dt.datetime.fromisoformat(at).replace(tzinfo=dt.UTC))
+    assert found == (end and dt.datetime.fromisoformat(end).replace(tzinfo=dt.UTC))
+
+
+@pytest.mark.django_db
+def test_what_is_still_open_is_told_when_they_are_over(run: Run, receiver: Receiver) -> None:
+    judged(run, SLOW)
+    assert heard(receiver) == []
+    assert states() == ["held"]
+    assert Outbox.objects.get().due_at == Delivery.objects.get().next_try_at
+    over()
+    assert [(each["happened"], each["title"]) for each in heard(receiver)] == [
+        ("opened", "slow encode on host-07 · vit-b16")
+    ]
+    judged(run)
+    assert [each["happened"] for each in heard(receiver)] == ["resolved"]
+
+
+@pytest.mark.django_db
+def test_what_is_over_by_then_is_told_in_one_message(run: Run, receiver: Receiver, cast: Cast) -> None:
+    for phase in ("encode", "upload", "apply"):
+        judged(run, replace(SLOW, phase=phase, fingerprint=f"straggler:{phase}"))
+        assert heard(receiver) == []
+    judged(run)
+    assert heard(receiver) == []
+    judged(run, replace(SLOW, phase="save", fingerprint="straggler:save"))
+    tell()
+    act(Alert.objects.get(phase="save"), "acknowledge", cast.member)
+    over()
+    (message,) = heard(receiver)
+    assert (message["happened"], message["over"], message["page"]) == ("summary", True, False)
+    assert message["title"] == "While it was quiet: 4 incidents, none left open"
+    assert message["text"].count("host-07") == 4
+    assert set(states()) == {"summarised", "delivered"}
+    assert not Outbox.objects.exclude(due_at=None).exists()
+
+
+@pytest.mark.django_db
+def test_the_end_of_what_was_told_before_is_told_after(run: Run, receiver: Receiver) -> None:
+    hours = Channel.objects.values("quiet_from", "quiet_to").get()
+    Channel.objects.update(quiet_from=None)
+    judged(run, SLOW)
+    assert [each["happened"] for each in heard(receiver)] == ["opened"]
+    Channel.objects.update(**hours)
+    judged(run)
+    assert heard(receiver) == []
+    over()
+    assert [each["happened"] for each in heard(receiver)] == ["resolved"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("passes", "told"), [(True, ["opened", "resolved"]), (False, [])])
+def test_pages_go_through_if_so_chosen(run: Run, receiver: Receiver, passes: bool, told: list[str]) -> None:
+    Channel.objects.update(quiet_pages=passes)
+    rules.of(run.team).update(pages=True)
+    judged(run, SLOW)
+    first = heard(receiver)
+    judged(run)
+    assert [each["happened"] for each in [*first, *heard(receiver)]] == told
+
+
+@pytest.mark.django_db
+def test_what_follows_a_held_message_never_overtakes_it(run: Run, receiver: Receiver) -> None:
+    judged(run, SLOW)
+    assert heard(receiver) == []
+    Channel.objects.update(quiet_from=None)
+    judged(run)
+    assert heard(receiver) == []
+    over()
+    assert [each["happened"] for each in heard(receiver)] == ["summary"]
+
+
+@pytest.mark.django_db
+def test_hours_that_are_changed_let_go_what_they_held(run: Run, receiver: Receiver, cast: Cast) -> None:
+    judged(run, SLOW)
+    assert heard(receiver) == []
+    row = Channel.objects.get()
+    form = {"name": "hook", "way": "webhook", "to": "https://hooks.example.org/x", "enabled": "on"}
+    answer = browser_of(cast.member).post(f"/alerts/channels/{row.pk}/", form)
+    assert answer.status_code == 302
+    Channel.objects.update(settings={"to": receiver.url})
+    assert [each["happened"] for each in heard(receiver)] == ["opened"]
+
+
+@pytest.mark.django_db
+def test_letting_go_twice_tells_once(run: Run, receiver: Receiver) -> None:
+    judged(run, SLOW)
+    judged(run)
+    assert heard(receiver) == []
+    over()
+    holding.release()
+    holding.release()
+    assert [each["happened"] for each in heard(receiver)] == ["summary"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("hours", "said"),
+    [
+        ({"quiet_from": "22:00"}, "Say both"), ({"quiet_from": "22:00", "quiet_to": "22:00"}, "another time"),
+        ({"quiet_from": "25:00", "quiet_to": "7:00"}, "valid time"),
+        ({"quiet_from": "22:00", "quiet_to": "07:00", "quiet_zone": "../../etc/passwd"}, "No clocks are known"),
+        ({"quiet_from": "22:00", "quiet_to": "07:00", "quiet_zone": "\0"}, "errorlist"),
+    ],
+)  # fmt: skip
+def test_hours_that_make_no_sense_are_refused(cast: Cast, hours: dict[str, str], said: str) -> None:
+    form = {"name": "hook", "way": "webhook", "to": "https://hooks.example.org/x", **hours}
+    answer = browser_of(cast.member).post("/alerts/channels/", form)
+    assert answer.status_code == 200
+    assert said in answer.content.decode()
+    assert not Channel.objects.exists()

@@ -1,0 +1,72 @@
+"""What a team and a run have set becomes the policies that judge, and findings say so."""
+
+import math
+from dataclasses import fields
+
+import pytest
+
+from ingest.detection import straggler
+from ingest.detection.thresholds import BY_KEY, DEFAULT, SUBJECTS, Threshold, Thresholds, of
+from tests.ingest import scenarios
+from tests.ingest.detection.histories import history
+
+# What must not exceed the other, whatever is set for both.
+AT_LEAST_AND_AT_MOST = [
+    ("straggler.floor_least_s", "straggler.floor_most_s"), ("slow_phase.slow_least_s", "slow_phase.slow_most_s"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("threshold", BY_KEY.values(), ids=lambda one: one.key)
+def test_each_has_its_default_from_its_policy_within_its_bounds(threshold: Threshold) -> None:
+    policy = getattr(DEFAULT, threshold.subject)
+    assert threshold.in_policy(threshold.usual) == pytest.approx(getattr(policy, threshold.field))
+    assert threshold.allows(threshold.usual)
+    assert threshold.meaning.endswith(".")
+    for value in (threshold.least, threshold.most):
+        (changed,) = of({threshold.key: value}, {}).set_ or (None,)
+        assert (changed is None) == (value == threshold.usual)
+    for value in (threshold.most * 1.01, threshold.least - abs(threshold.least) / 100, math.nan, math.inf, -1.0):
+        assert not threshold.allows(value)
+        assert of({threshold.key: value}, {threshold.key: value}) is DEFAULT
+
+
+def test_none_is_listed_twice_and_every_subject_is_judged_by() -> None:
+    assert len(BY_KEY) == sum(len(subject.thresholds) for subject in SUBJECTS)
+    assert {subject.key for subject in SUBJECTS} == {field.name for field in fields(Thresholds)} - {"set_"}
+
+
+@pytest.mark.parametrize(("least", "most"), AT_LEAST_AND_AT_MOST)
+def test_nothing_that_may_be_set_contradicts_another(least: str, most: str) -> None:
+    lower, upper = BY_KEY[least], BY_KEY[most]
+    assert lower.in_policy(lower.most) <= upper.in_policy(upper.least)
+
+
+def test_a_run_says_more_than_its_team_and_what_is_unknown_says_nothing() -> None:
+    team = {"straggler.ratio": 2.0, "memory.slope_least_bytes": 64.0, "no.such": 1.0}
+    found = of(team, {"straggler.ratio": 4.0, "straggler.clean_rounds": 2.5})
+    assert (found.straggler.ratio, found.straggler.clean_rounds) == (4.0, 3)
+    assert found.memory.slope_least_bytes == 64 * (1 << 20)
+    assert [(one.threshold.key, one.source) for one in found.set_] == [
+        ("straggler.ratio", "run"), ("memory.slope_least_bytes", "team"),
+    ]  # fmt: skip
+
+
+def test_a_run_may_go_back_to_what_its_team_has_changed() -> None:
+    found = of({"straggler.ratio": 2.0}, {"straggler.ratio": 1.5})
+    assert found == DEFAULT
+
+
+def test_a_verdict_says_which_thresholds_of_its_kind_are_not_the_default() -> None:
+    found = of({"memory.tau": 0.9, "straggler.ratio": 3.0}, {})
+    judged = straggler.judge(history(scenarios.two_slow_encoders()), found.straggler)
+    (verdict,) = found.said(judged.once)
+    assert verdict.evidence["ratio_needed"] == 3.0
+    (told,) = verdict.evidence["thresholds"]
+    assert told["words"] == "Ratio in one round: 3 ×, set for the team; the default is 1.5 ×"
+    assert "thresholds" not in DEFAULT.said(judged.once)[0].evidence
+
+
+def test_a_greater_ratio_names_fewer() -> None:
+    told = history(scenarios.two_slow_encoders(9))
+    assert straggler.judge(told, of({}, {"straggler.ratio": 20.0}).straggler).once == ()
+    assert straggler.judge(told, of({}, {"straggler.ratio": 5.0}).straggler).once
