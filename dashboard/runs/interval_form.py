@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.db import IntegrityError
 
 from dashboard.teams.names import legible
 from ingest.models import Interval, Run
@@ -15,6 +16,7 @@ else:
     IntervalModelForm = forms.ModelForm
 _PROJECT, _RUN = "project", "run"
 _LEAST_S = 0.001
+_TAKEN = "There is one of this name already."
 _PARTS = {"which": "first or last", "of": "start, end or event", "name": "name of the phase or event"}
 _ENDS = {f"{end}_{part}": label for end in ("begin", "end") for part, label in _PARTS.items()}
 
@@ -58,7 +60,7 @@ class IntervalForm(IntervalModelForm):
         others = Interval.objects.filter(run=own) if own else intervals.defined(self.run).filter(run=None)
         others = others.exclude(pk=self.instance.pk)
         if others.filter(name=cleaned.get("name")).exists():
-            self.add_error("name", "There is one of this name already.")
+            self.add_error("name", _TAKEN)
         if others.count() >= store.MOST:
             self.add_error(None, f"There are {store.MOST} already, and more are not measured.")
         if "name" in cleaned and legible(cleaned["name"]) != cleaned["name"]:
@@ -67,10 +69,16 @@ class IntervalForm(IntervalModelForm):
             self.add_error("end_name", "It begins and ends at the same instant.")
         return cleaned
 
-    def save(self, commit: bool = True) -> Interval:  # noqa: ARG002, FBT001, FBT002 - Django's own
-        """Store it, and have it judged."""
+    def stored(self) -> Interval | None:
+        """Store it where it is valid, and have it judged; None where it is not, or where another was quicker."""
+        if not self.is_valid():
+            return None
         row = self.instance
         row.team_id, row.project = self.run.team_id, self.run.project
         row.run = self.run if self.cleaned_data["of"] == _RUN else None
-        store.save(row, self.run)
+        try:
+            store.save(row, self.run)
+        except IntegrityError:
+            self.add_error("name", _TAKEN)
+            return None
         return row

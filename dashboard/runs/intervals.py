@@ -58,8 +58,8 @@ def intervals(request: HttpRequest, run_id: UUID) -> HttpResponse:
         if not allowed:
             raise PermissionDenied
         form = IntervalForm(request.POST, run=run)
-        if form.is_valid():
-            messages.success(request, f"“{form.save()}” is measured from now on, in rounds that have been, too.")
+        if stored := form.stored():
+            messages.success(request, f"“{stored}” is measured from now on, in rounds that have been, too.")
             return redirect("intervals", run.pk)
     newest = queries.newest_rounds(run, _ROUNDS)[::-1]
     context = _context(run, form, allowed=allowed) | {"rounds": newest, "lines": lines(run, newest)}
@@ -85,8 +85,8 @@ def interval(request: HttpRequest, run_id: UUID, interval_id: int) -> HttpRespon
             messages.success(request, f"“{row}” is measured no more.")
             return redirect("intervals", run.pk)
         form = IntervalForm(request.POST, instance=row, run=run)
-        if form.is_valid():
-            messages.success(request, f"“{form.save()}” is changed.")
+        if stored := form.stored():
+            messages.success(request, f"“{stored}” is changed.")
             return redirect("intervals", run.pk)
     return render(request, "runs/interval.html", _context(run, form, allowed=allowed) | {"row": row})
 

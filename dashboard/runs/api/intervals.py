@@ -88,10 +88,11 @@ def _one(run: Run, interval_id: int) -> Interval:
 def _saved(told: Definition, run: Run, row: Interval) -> Interval:
     ends = {f"{end}_{part}": value for end in ("begin", "end") for part, value in getattr(told, end).dict().items()}
     form = IntervalForm({"name": told.name, "most_s": told.most_s, "of": told.scope, **ends}, instance=row, run=run)
-    if not form.is_valid():
+    stored = form.stored()
+    if stored is None:
         field, errors = next(iter(form.errors.items()))
         raise Refusal(422, str(errors[0]), None if field == "__all__" else field)
-    return form.save()
+    return stored
 
 
 def _shape(row: Interval) -> dict[str, Any]:

@@ -1,6 +1,9 @@
 """The tab Intervals: members and owners define, viewers read, and nobody else sees."""
 
+from threading import Thread
+
 import pytest
+from django.db import connection, transaction
 from django.test import Client
 
 from ingest.models import Interval, Run
@@ -8,6 +11,7 @@ from ingest.store import intervals as store
 from ingest.tasks import judge_round
 from tests.cast import Cast, browser_of
 from tests.ingest import scenarios
+from tests.ingest.playing import eventually
 from tests.ingest.storing import Story
 
 pytestmark = pytest.mark.django_db
@@ -107,3 +111,32 @@ def test_names_of_others_are_text(cast: Cast, run: Run) -> None:
     told = page(client, run) + client.get(f"/runs/{run.pk}/intervals/{Interval.objects.get().pk}/").content.decode()
     assert HOSTILE not in told
     assert "&lt;/script&gt;" in told
+
+
+def waits_for_a_lock() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'")
+        return bool(cursor.fetchone()[0])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_that_define_the_same_name_at_once_the_second_is_told_so(cast: Cast) -> None:
+    story = Story(cast.team, scenarios.exchange("exchange", scenarios.crew(2), rounds=1, train=30.0, encode=2.0))
+    story.tell()
+    run = story.run
+    client = browser_of(cast.member)
+    answers = []
+
+    def define() -> None:
+        answers.append(client.post(f"/runs/{run.pk}/intervals/", FORM))
+        connection.close()
+
+    second = Thread(target=define)
+    with transaction.atomic():
+        row = {name: value for name, value in FORM.items() if name not in {"of", "most_s"}}
+        Interval.objects.create(team=cast.team, project=run.project, run=run, **row)
+        second.start()
+        eventually(waits_for_a_lock)
+    second.join(20)
+    assert "There is one of this name already." in answers[0].content.decode()
+    assert Interval.objects.count() == 1
