@@ -182,7 +182,7 @@ def test_a_census_of_a_real_training_opens_with_a_row_for_each_sort_of_tensor(
         expect(card).to_contain_text("it is the first: how many rounds they stay is known from the next on")
         row = card.locator("table.census tbody tr", has_text="int16 on cpu")
         expect(row.locator("td")).to_have_text(["4.0\u00a0MiB", "2 ×", "–"])
-        expect(row).to_contain_text("256\u00a0KiB to 4.0\u00a0MiB each")
+        expect(row).to_contain_text("256\u00a0KiB to 4.0\u00a0MiB")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 

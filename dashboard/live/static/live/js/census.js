@@ -19,10 +19,10 @@ function sortText({ dtype, device }) {
   return `${isolated(String(dtype ?? "?"))} on ${isolated(String(device ?? "?"))}`;
 }
 
-/** "1.0 KiB to 16 KiB each". */
+/** "1.0 KiB to 16 KiB". */
 function sizeText({ from_bytes: from, below_bytes: below }) {
-  if (!count(below)) return `${bytes(count(from))} or more each`;
-  return count(from) ? `${bytes(from)} to ${bytes(below)} each` : `below ${bytes(below)} each`;
+  if (!count(below)) return `${bytes(count(from))} or more`;
+  return count(from) ? `${bytes(from)} to ${bytes(below)}` : `below ${bytes(below)}`;
 }
 
 function ageText({ old_bytes: old, new_bytes: fresh, rounds_since: since }, round) {
@@ -39,7 +39,7 @@ export function census(attrs, { round }) {
     `a census of live tensors${Number.isFinite(seconds) ? ` paused the process for ${duration(seconds * 1e9)}` : ""}`,
     Number.isFinite(held) && `${plural(count(tensors), "tensor")} on ${plural(count(storages), "block")} of memory hold ${bytes(held)}`,
     Number.isFinite(held) && ageText(attrs, round),
-    most && `most: ${plural(count(most.tensors), "tensor")} of ${sortText(most)}, ${sizeText(most)}, hold ${bytes(count(most.bytes))}`,
+    most && `most: ${plural(count(most.tensors), "tensor")} of ${sortText(most)}, ${sizeText(most)} each, hold ${bytes(count(most.bytes))}`,
     ...(plain(allocated) ? Object.entries(allocated) : []).map(([device, given]) => `torch’s allocator has given out ${bytes(count(given))} on ${isolated(device)}`),
     count(all) && `it stopped after ${plural(count(objects), "object")} of ${all.toLocaleString("en")}: no time for the others`,
     count(frozen) && `${plural(frozen, "frozen object")} not looked at`,
