@@ -54,3 +54,10 @@ test("a run of which the oldest were forgotten begins with what is left", () => 
   assert.equal(store.begun, store.forgotten);
   assert.ok(store.forgotten > 0);
 });
+
+test("what rounding leaves between two stretches is not fetched", () => {
+  const { store, history } = begun();
+  history.covered = [[5_872, Infinity]];
+  assert.equal(history.wanted(store, inSight(0, 20)), undefined);
+  assert.equal(history.wanted(store, inSight(105, 109)), undefined);
+});

@@ -7,6 +7,8 @@ import { decode } from "./frames.js";
 const AT_HAND = 200_000;
 // So many are taken at once: of more the page would stand still for longer than a person does not see.
 const AT_ONCE = 50_000;
+// Times are rounded on their way here: where stretches meet, a gap shorter than this (in ns) is none.
+const SEAM = 1e5;
 
 /** Stretches of [from, to] that `covered` (sorted, disjoint pairs) leaves out. */
 export function missing(covered, from, to) {
@@ -70,9 +72,13 @@ export class History {
   wanted(store, view) {
     const width = view.to - view.from;
     const first = this.#runStart(store);
-    const [gap] = missing(this.covered, Math.max(first, view.from - width), view.to + width);
+    const [gap] = this.#gaps(Math.max(first, view.from - width), view.to + width);
     if (gap || store.olderFrom === null || store.total >= AT_HAND) return gap;
-    return missing(this.covered, first, store.latest).at(-1);
+    return this.#gaps(first, store.latest).at(-1);
+  }
+
+  #gaps(from, to) {
+    return missing(this.covered, from, to).filter(([begin, end]) => end - begin > SEAM);
   }
 
   #runStart(store) {
