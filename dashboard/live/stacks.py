@@ -24,7 +24,7 @@ async def stacks(request: HttpRequest, run: Run) -> HttpResponseBase:
     """The newest of one phase, `?attempt=&start=`, as JSON; a POST asks its process for new ones."""
     ask = request.method == "POST"
     attempt, start = needed(request, "attempt"), needed(request, "start")
-    said = await in_thread(_said, run, attempt, start, user=await request.auser(), ask=ask)
+    said = await in_thread(_said, run, attempt, start, user=request.user, ask=ask)
     answer = JsonResponse(said, status=202 if ask else 200)
     answer["Cache-Control"] = "no-store"
     return answer
