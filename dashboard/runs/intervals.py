@@ -61,7 +61,7 @@ def intervals(request: HttpRequest, run_id: UUID) -> HttpResponse:
         if stored := form.stored():
             messages.success(request, f"“{stored}” is measured from now on, in rounds that have been, too.")
             return redirect("intervals", run.pk)
-    newest = queries.newest_rounds(run, _ROUNDS)[::-1]
+    newest = queries.newest_rounds(run.pk, _ROUNDS)[::-1]
     context = _context(run, form, allowed=allowed) | {"rounds": newest, "lines": lines(run, newest)}
     return render(request, "runs/intervals.html", context)
 
