@@ -111,8 +111,7 @@ def test_of_a_thousand_short_rounds_the_newest_window_answers_by_more_than_half_
 ) -> None:
     past = known(*taking(*[4.0] * (1000 - slow), *[23.0] * slow))
     windows = tuple(
-        replace(past.windows[-1], rounds=tuple(range(end - 50, end)), cold=frozenset())
-        for end in range(50, 1001, 50)
+        replace(past.windows[-1], rounds=tuple(range(end - 50, end)), cold=frozenset()) for end in range(50, 1001, 50)
     )
     found = judge(replace(past, windows=windows), (), (WITHIN_10,))
     assert [one.rounds for one in found] == [tuple(range(950, 1000))] * failed
