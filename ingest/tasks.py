@@ -242,23 +242,30 @@ def judge_intervals(run_id: str) -> None:
         hold(Lock.JUDGING, key)
         judged = judging_windows.whole(key)
         changed: Changed = []
+        verdicts: Sequence[Verdict] | None = ()
         if judged is not None:
             run, reach = judged
             history = judging.history(key, reach)
-            rule = partial(interval_checks.judge, history, *intervals.looked_at(run, history))
-            verdicts = _guarded(key, interval_checks.KIND, rule) or ()
-            changed = findings.put_lasting(run, interval_checks.KIND, _known_from(history), verdicts)
-            asked = {str(one) for one in intervals.asked(run).intervals}
+            verdicts = _guarded(
+                key, interval_checks.KIND, lambda: interval_checks.judge(history, *intervals.looked_at(run, history))
+            )
+            if verdicts is not None:
+                changed = findings.put_lasting(run, interval_checks.KIND, _known_from(history), verdicts)
+            asked = {one.identity for one in intervals.asked(run).intervals}
             changed += asked_intervals.withdraw_others(run, interval_checks.KIND, asked)
     publish_findings(key, changed)
     if judged is not None:
-        known = [row for row in intervals.newest_rounds(judged[0], _ANALYSED_OF) if rounds.analysis_of(row) is not None]
-        for row in known:
-            _guarded(key, "a round by itself", partial(analyse_round, run_id, row.index, row.generation))
-        # Who looks at one of them asks for it again.
-        told = rounds.steps(key, [row.pk for row in known])
-        publish(key, messages.steps(told.rows, told.newest))
-    asked_intervals.judged(key, since)
+        _analyse_newest_again(key)
+    (asked_intervals.put_off if verdicts is None else asked_intervals.judged)(key, since)
+
+
+def _analyse_newest_again(run_id: UUID) -> None:
+    """The newest rounds that had been analysed, as they are asked for now; whoever looks at one asks for it again."""
+    known = analysing.newest_analysed(run_id, _ANALYSED_OF)
+    for row in known:
+        _guarded(run_id, "a round by itself", partial(analyse_round, str(run_id), row.index, row.generation))
+    told = rounds.steps(run_id, [row.pk for row in known])
+    publish(run_id, messages.steps(told.rows, told.newest))
 
 
 @shared_task(name="ingest.delete_run")

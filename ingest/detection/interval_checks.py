@@ -83,7 +83,7 @@ def _verdict(history: History, interval: Interval, answers: Sequence[_Answer]) -
         opened_ns=answers[since].window.end_ns,
         resolved_ns=None,
         evidence={
-            "interval": str(interval), "most_s": most_s, "failed": len(failed), "judged": len(answers),
+            "interval": interval.identity, "most_s": most_s, "failed": len(failed), "judged": len(answers),
             "seconds": [
                 {"round": one.index, "seconds": round(one.median.length_ns / 1e9, 6), "passed": not one.failed}
                 for one in answers[-_MOST_TOLD:]

@@ -19,6 +19,9 @@ class Of(enum.Enum):
     EVENT = "event"
 
 
+_IDENTITY = {Of.BEGIN: "start of", Of.END: "end of", Of.EVENT: "event"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boundary:
     """An instant of a round with a name, of the first worker or of the last."""
@@ -26,6 +29,11 @@ class Boundary:
     of: Of
     name: str
     first: bool
+
+    @property
+    def identity(self) -> str:
+        """Its part of Interval.identity."""
+        return f"{'first' if self.first else 'last'} {_IDENTITY[self.of]} {self.name}"
 
     def __str__(self) -> str:
         place = "first" if self.first else "last"
@@ -50,6 +58,15 @@ class Interval:
     def __str__(self) -> str:
         between = " to ".join(" or ".join(map(str, bounds)) for bounds in (self.begin, self.end))
         return between if self.most_s is None else f"{between}, at most {self.most_s:g} s"
+
+    @property
+    def identity(self) -> str:
+        """What tells this definition from any other of its name.
+
+        Findings and the stamps of analyses keep it: it must stay as it is, however an interval is put into words.
+        """
+        between = " to ".join(" or ".join(one.identity for one in bounds) for bounds in (self.begin, self.end))
+        return between if self.most_s is None else f"{between}, at most {repr(self.most_s).removesuffix('.0')} s"
 
     @property
     def events(self) -> tuple[str, ...]:
@@ -109,9 +126,6 @@ USUAL = (
     Interval(name="aggregation to sync start", begin=_AGGREGATED, end=_SYNC_START),
     Interval(name="sync start to last synchronised", begin=_SYNC_START, end=_SYNCHRONISED),
 )
-# The events that it takes to measure them.
-EVENTS = tuple(name for one in USUAL for name in dict.fromkeys(one.events))
-
 
 Reached = tuple[int, int]  # when, and on which lane
 

@@ -69,7 +69,10 @@ class Interval(models.Model):
 
 
 class IntervalsDue(models.Model):
-    """A run whose intervals have changed since they were judged; its row goes with that judgement."""
+    """A run whose intervals have changed since they were judged; its row goes with that judgement.
+
+    `asked_at` is when they were changed; where their judgement failed, it is when that is tried again.
+    """
 
     run = models.OneToOneField("ingest.Run", models.CASCADE, primary_key=True, related_name="intervals_due")
     asked_at = models.DateTimeField()

@@ -9,7 +9,7 @@ from django.db import connection
 
 from ingest.detection.round_analysis import Given
 from ingest.models import Analysis, Round
-from ingest.queries import intervals
+from ingest.queries import intervals, rounds
 from ingest.queries.judging_spans import parts_of, spans_of, workers_of
 
 # Phases of a round whose analysis may be made while somebody waits: some ten milliseconds of a process that serves
@@ -51,6 +51,11 @@ def due(run_id: UUID, index: int, generation: int) -> Due | None:
         return None
     found = given(row, overlapping(row))
     return Due(row.pk, row.data_version, found) if len(found.spans) else None
+
+
+def newest_analysed(run_id: UUID, count: int) -> list[Round]:
+    """Those of the run's last `count` closed rounds that have an analysis of their present data, newest first."""
+    return [row for row in intervals.newest_rounds(run_id, count) if rounds.analysis_of(row) is not None]
 
 
 def given(row: Round, beside: Sequence[Round]) -> Given:

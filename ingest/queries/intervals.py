@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import connection
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 
 from ingest.detection import named_intervals
 from ingest.detection.facts import History
@@ -44,6 +45,11 @@ def defined(run: Run) -> QuerySet[Interval]:
     return Interval.objects.filter(own).order_by("name", "run__started_at", "pk")
 
 
+def defined_one(run: Run, key: int) -> Interval | None:
+    """One of them; None where the run has none of that key, however great it is."""
+    return defined(run).filter(pk=key).first()
+
+
 def asked(run: Run) -> Asked:
     """What is measured of the run. The run's own wins over its project's, and both over what is measured anyway."""
     rows = sorted(defined(run), key=lambda row: (row.name, row.run_id is None))
@@ -51,7 +57,7 @@ def asked(run: Run) -> Asked:
     for row in rows:
         own.setdefault(row.name, row.asked)
     usual = [one for one in USUAL if one.name not in own]
-    text = repr(sorted((one.name, str(one)) for one in own.values()))
+    text = repr(sorted((one.name, one.identity) for one in own.values()))
     stamp = sha256(text.encode()).hexdigest()[:16] if own else ""
     return Asked((*usual, *own.values()), stamp)
 
@@ -89,13 +95,14 @@ def names_of(run: Run) -> list[str]:
 
 
 def runs_due(most: int) -> list[UUID]:
-    """At most so many of the runs whose intervals are to be judged anew, those that wait longest first."""
-    return list(IntervalsDue.objects.order_by("asked_at").values_list("run_id", flat=True)[:most])
+    """At most so many of the runs whose intervals are to be judged anew by now, those that wait longest first."""
+    due = IntervalsDue.objects.filter(asked_at__lte=Now())
+    return list(due.order_by("asked_at").values_list("run_id", flat=True)[:most])
 
 
-def newest_rounds(run: Run, count: int) -> list[Round]:
+def newest_rounds(run_id: UUID, count: int) -> list[Round]:
     """The last closed rounds in their newest generation, newest first, with their analyses."""
-    rows = Round.objects.filter(run=run, closed=True).select_related("analysis").order_by("-index", "-generation")
+    rows = Round.objects.filter(run_id=run_id, closed=True).select_related("analysis").order_by("-index", "-generation")
     found: dict[int, Round] = {}
     for row in rows[: 2 * count]:
         found.setdefault(row.index, row)

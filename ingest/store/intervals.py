@@ -4,12 +4,14 @@ import datetime as dt
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.utils import timezone
 
 from ingest.feed.starting import start
 from ingest.models import Finding, Interval, IntervalsDue, Run
 from ingest.store import findings
 from ingest.store.findings import Changed
 
+_AGAIN = dt.timedelta(minutes=10)  # when what failed is tried again, unless somebody changes it before
 TASK = "ingest.judge_intervals"
 MOST = 32  # of a project, and of a run
 _CHANGED = "The interval that this was said of is no longer asked for."
@@ -48,8 +50,14 @@ def judged(run_id: UUID, asked_at: dt.datetime | None) -> None:
         IntervalsDue.objects.filter(pk=run_id, asked_at=asked_at).delete()
 
 
+def put_off(run_id: UUID, asked_at: dt.datetime | None) -> None:
+    """They could not be, as they were asked for then: the watcher asks again later, and for others meanwhile."""
+    if asked_at is not None:
+        IntervalsDue.objects.filter(pk=run_id, asked_at=asked_at).update(asked_at=timezone.now() + _AGAIN)
+
+
 def withdraw_others(run: Run, kind: str, asked: set[str]) -> Changed:
-    """Take back what was found of definitions that are not `asked` (as their findings' evidence has them)."""
+    """Take back what was found of definitions that are not `asked` (Interval.identity, as findings keep it)."""
     rows = Finding.objects.filter(run=run, kind=kind).exclude(workers=[])
     stale = [row for row in rows if row.evidence.get("interval") not in asked]
     return [changed for row in stale if (changed := findings.withdraw_one(row, _CHANGED))]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ingest.detection import memory
 from ingest.detection.memory import Held
-from ingest.detection.thresholds import DEFAULT, Thresholds
+from ingest.detection.thresholds import Thresholds
 from ingest.detection.verdicts import Verdict
 from ingest.models import Finding, Run
 from ingest.models.findings import FindingState
@@ -17,9 +17,7 @@ WHILE_IT_RUNS = (memory.GROWTH, memory.CYCLE)
 AFTER_IT_ENDED = (memory.RETAINED, memory.CYCLE)
 
 
-def keep(
-    run: Run, kinds: Sequence[str], known_from: int, held: Sequence[Held], limits: Thresholds = DEFAULT
-) -> Changed:
+def keep(run: Run, kinds: Sequence[str], known_from: int, held: Sequence[Held], limits: Thresholds) -> Changed:
     """Bring the findings of these kinds up to what is said of memory; returns those that changed.
 
     `known_from` is the first round that was looked at. An incident that goes on keeps its begin.

@@ -1,4 +1,7 @@
-"""All thresholds that may be set, subject by subject: the next subject is a file of its own and a line here.
+"""All thresholds that may be set, subject by subject.
+
+The next subject is a file of its own, a line here, and a field of policies.Thresholds that bears its key: by that name
+its policy is found.
 
 Bounds are such that no two of them contradict each other, whatever is set: what is at most never lies below what
 is at least.

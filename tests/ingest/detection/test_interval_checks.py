@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-import numpy as np
+import pytest
 
 from ingest.detection.facts import History
 from ingest.detection.interval_checks import judge
@@ -105,7 +105,22 @@ def test_events_bound_it_round_by_round() -> None:
     assert verdict.rounds == (2,)
 
 
-def test_a_thousand_rounds_of_short_steps_are_measured_at_once() -> None:
-    many = known(*taking(*[4.0] * 21))
-    again = replace(many, spans=many.spans.chosen(np.tile(np.arange(len(many.spans)), 200)))
-    assert judge(again, (), (WITHIN_10,)) == ()
+@pytest.mark.parametrize(("slow", "failed"), [(25, False), (26, True)])
+def test_of_a_thousand_short_rounds_the_newest_window_answers_by_more_than_half_of_its_rounds(
+    slow: int, failed: bool
+) -> None:
+    past = known(*taking(*[4.0] * (1000 - slow), *[23.0] * slow))
+    windows = tuple(
+        replace(past.windows[-1], rounds=tuple(range(end - 50, end)), cold=frozenset()) for end in range(50, 1001, 50)
+    )
+    found = judge(replace(past, windows=windows), (), (WITHIN_10,))
+    assert [one.rounds for one in found] == [tuple(range(950, 1000))] * failed
+    assert [(one.evidence["failed"], one.evidence["judged"]) for one in found] == [(1, 20)] * failed
+
+
+def test_what_an_interval_is_known_by_stays_as_findings_have_kept_it() -> None:
+    either = replace(WITHIN_10, end=(Boundary(of=Of.EVENT, name="go", first=True), *WITHIN_10.end))
+    assert either.identity == "last end of aggregate to first event go or first start of sync, at most 10 s"
+    assert replace(WITHIN_10, most_s=None).identity == "last end of aggregate to first start of sync"
+    close, closer = (replace(WITHIN_10, most_s=most_s).identity for most_s in (123456.1, 123456.2))
+    assert close != closer

@@ -5,7 +5,8 @@ from dataclasses import fields
 
 import pytest
 
-from ingest.detection import straggler
+from ingest.detection import imbalance, memory, straggler, training_health, utilisation_trap, work_on_path
+from ingest.detection.slow_phase.judge import LOST, MISSING, RUN_STALLED, SLOW, STALLED
 from ingest.detection.thresholds import BY_KEY, DEFAULT, SUBJECTS, Threshold, Thresholds, of
 from tests.ingest import scenarios
 from tests.ingest.detection.histories import history
@@ -33,6 +34,15 @@ def test_each_has_its_default_from_its_policy_within_its_bounds(threshold: Thres
 def test_none_is_listed_twice_and_every_subject_is_judged_by() -> None:
     assert len(BY_KEY) == sum(len(subject.thresholds) for subject in SUBJECTS)
     assert {subject.key for subject in SUBJECTS} == {field.name for field in fields(Thresholds)} - {"set_"}
+
+
+def test_each_decides_what_some_rule_says_but_for_the_colour_of_a_bar() -> None:
+    said = {
+        imbalance.KIND, straggler.KIND, training_health.KIND, utilisation_trap.KIND, work_on_path.KIND,
+        memory.GROWTH, memory.RETAINED, memory.CYCLE, SLOW, STALLED, MISSING, LOST, RUN_STALLED,
+    }  # fmt: skip
+    assert {kind for one in BY_KEY.values() for kind in one.kinds} == said
+    assert [one.key for one in BY_KEY.values() if not one.kinds] == ["slow_phase.suspect_s"]
 
 
 @pytest.mark.parametrize(("least", "most"), AT_LEAST_AND_AT_MOST)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ingest.detection import interval_checks, named_intervals
 from ingest.feed.connection import client
 from ingest.feed.starting import QUEUE
 from ingest.models import Analysis, Finding, Interval, IntervalsDue, Run
@@ -133,6 +134,52 @@ def test_the_watcher_asks_until_it_is_judged(cast: Cast, quiet: None) -> None:
     store.save(row, story.run)
     store.judged(story.run.pk, since)
     assert IntervalsDue.objects.count() == 1
+
+
+@pytest.mark.parametrize("of", ["ingest.detection.interval_checks.judge", "ingest.queries.intervals.looked_at"])
+def test_a_rule_that_fails_takes_nothing_back_and_is_tried_again_later(
+    cast: Cast, quiet: None, monkeypatch: pytest.MonkeyPatch, of: str
+) -> None:
+    story = told(cast)
+    row = asked(story.run, 5.0)
+    judge_intervals(str(story.run.pk))
+    before = Finding.objects.get(run=story.run, kind="interval_failed")
+    assert before.state == "open"
+
+    def fails(*_: object) -> None:
+        raise ValueError("a fault")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(of, fails)
+        store.save(row, story.run)
+        judge_intervals(str(story.run.pk))
+    after = Finding.objects.get(pk=before.pk)
+    assert (after.version, after.state) == (before.version, "open")
+    assert IntervalsDue.objects.get().run_id == story.run.pk
+    # Meanwhile others are judged, and whatever somebody changes is judged at once.
+    assert intervals.runs_due(10) == []
+    store.save(row, story.run)
+    assert intervals.runs_due(10) == [story.run.pk]
+    judge_intervals(str(story.run.pk))
+    assert not IntervalsDue.objects.exists()
+
+
+def test_other_words_for_an_interval_take_back_nothing_that_was_found(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = told(cast)
+    asked(story.run, 5.0)
+    judge_intervals(str(story.run.pk))
+    stamp = intervals.asked(story.run).stamp
+
+    monkeypatch.setattr(named_intervals.Boundary, "__str__", lambda one: f"other words for {one.name}")
+    monkeypatch.setattr(named_intervals.Interval, "__str__", lambda one: f"other words for {one.name}")
+    # Its check cannot fail again: only what it is known by tells that it is still asked for.
+    monkeypatch.setattr(interval_checks, "judge", lambda *_: ())
+    judge_intervals(str(story.run.pk))
+
+    assert found(story.run) == [("resolved", [1, 2])]
+    assert intervals.asked(story.run).stamp == stamp
 
 
 def test_an_interval_that_a_round_lacks_says_which_boundary(cast: Cast) -> None:
