@@ -111,14 +111,20 @@ def test_keys_lead_from_the_timeline_to_the_slow_cell_and_back_to_its_round(
         cells.focus()
         for key in ["ArrowDown"] * 3 + ["Home"] + ["ArrowRight"] * 4:
             page.keyboard.press(key)
-        expect(said).to_have_text("host-3, round 4: 3.60\u00a0s, 9.00\u00a0× the lower median 400\u00a0ms of the 3 others")
+        expect(said).to_have_text(
+            "host-3, round 4: 3.60\u00a0s, 9.00\u00a0× the lower median 400\u00a0ms of the 3 others"
+        )
         even, slowest = painted(page, "--line"), painted(page, "--bad")
         assert [colour(page, 4, 3, column) for column in (3, 4, 5)] == [even, slowest, even]
         assert [colour(page, 4, row, 4) for row in range(4)] == [even, even, even, slowest]
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.get_by_role("button", name="what it means").focus()
         page.keyboard.press("Enter")
-        expect(page.locator(".definition:popover-open")).to_contain_text("the lower median of the others")
+        told = page.locator(".definition:popover-open")
+        expect(told).to_contain_text("the lower median of the others")
+        expect(told).to_have_css("width", "328px")
+        expect(page.locator(".page-head")).to_have_css("display", "flex")
+        expect(page.locator(".page-head [aria-current]")).to_have_text("Heat map")
         page.keyboard.press("Escape")
         cells.focus()
         page.keyboard.press("Enter")
@@ -152,7 +158,7 @@ def test_the_table_has_the_figures_and_a_phase_chosen_is_in_the_address(
         table.get_by_role("button", name="Earlier rounds here").click()
         slow = table.locator("tr", has_text="host-3")
         expect(slow.locator("td").nth(4)).to_have_text("3.60\u00a0s 9.00\u00a0×")
-        expect(table.locator(".medians td").nth(4)).to_have_text("400\u00a0ms of 4")
+        expect(table.locator(".heat-medians td").nth(4)).to_have_text("400\u00a0ms of 4")
         expect(table.get_by_role("link", name="Round 4 in the timeline")).to_have_attribute(
             "href", re.compile("round=4")
         )

@@ -66,7 +66,7 @@ function legend() {
     context.fillRect(x, 0, 1, 10);
   }
   const ticks = TICKS.map((tick, i) => el("span", {}, `${i === 0 ? "≤ " : i === TICKS.length - 1 ? "≥ " : ""}${tick}`));
-  fill(parts.legend, el("span", { class: "muted" }, "times the lower median of the others"), el("div", { class: "scale" }, canvas, el("div", { class: "ticks" }, ticks)), el("span", { class: "muted" }, el("i", { class: "absent", "aria-hidden": "true" }), "no such phase"));
+  fill(parts.legend, el("span", { class: "muted" }, "times the lower median of the others"), el("div", { class: "heat-scale" }, canvas, el("div", { class: "heat-ticks" }, ticks)), el("span", { class: "muted" }, el("i", { class: "heat-absent", "aria-hidden": "true" }), "no such phase"));
 }
 
 function draw() {
