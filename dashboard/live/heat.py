@@ -1,4 +1,4 @@
-"""The heat map of a run: how long each worker spent in a phase, round by round, beside the round's median."""
+"""The heat map of a run: how long each worker spent in a phase, round by round, beside the others."""
 
 from base64 import b64encode
 from uuid import UUID

@@ -16,7 +16,6 @@ MOST_ROUNDS = 200
 _MOST_CELLS = 400_000
 # Phases of any name that one map reads past: a second or two of the database.
 _MOST_PHASES = 2_000_000
-_MOST_NAMES = 200
 _NAMED = """
 SELECT n.name, min(n.kind), sum(p.seconds), sum(p.times)
 FROM (SELECT name_index, sum(end_ns - begin_ns) / 1e9 AS seconds, count(*) AS times FROM ingest_phase
@@ -69,7 +68,7 @@ def named(cursor: CursorWrapper, run: Run, until: int | None = None) -> Named:
         if found:
             break
     usual = next((name for name, kind, *_ in found if kind not in _LAST), found[0][0] if found else "")
-    return Named([row[0] for row in found[:_MOST_NAMES]], usual, int(sum(row[3] for row in found)))
+    return Named([row[0] for row in found], usual, int(sum(row[3] for row in found)))
 
 
 def heat(cursor: CursorWrapper, run: Run, phase: str, until: int | None = None) -> Heat:

@@ -14,8 +14,6 @@ from ingest.detection.facts import History
 from ingest.detection.named_intervals import USUAL, Event
 from ingest.models import Interval, IntervalsDue, PhaseName, Round, Run
 
-_MOST_NAMES = 512
-
 _EVENTS = """
 SELECT n.name, w.index, e.round, e.time_ns
 FROM unnest(%s::int8[], %s::int8[], %s::int8[]) AS r (index, begin_ns, end_ns)
@@ -89,8 +87,8 @@ def looked_at(run: Run, history: History) -> tuple[tuple[Event, ...], tuple[name
 
 
 def names_of(run: Run) -> list[str]:
-    """The names of its phases and events, to choose boundaries from."""
-    rows = PhaseName.objects.filter(run=run).order_by("index").values_list("name", flat=True)[:_MOST_NAMES]
+    """The names of its phases and events, to choose boundaries from: no more than a run may have, the wire's limit."""
+    rows = PhaseName.objects.filter(run=run).order_by("index").values_list("name", flat=True)
     return list(dict.fromkeys(rows))
 
 

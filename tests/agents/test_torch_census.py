@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from roundwatch import misuse
+from roundwatch.census import OLD_ROUNDS
 from tests.agents.collector import Collector, until
 from tests.agents.conftest import Site
 from tests.agents.recorder import Recording
@@ -69,6 +70,7 @@ def test_tensors_are_told_by_device_dtype_and_size_with_the_pause(recording: Rec
     assert {group["device"] for group in (large, small)} == {"cpu"}
     assert told["bytes"] >= 2_020_000
     assert told["objects"] > 1_000
+    assert told["old_rounds"] == OLD_ROUNDS
     assert 0 < told["seconds"] <= paused / 1e9
     [row] = censuses(recording)
     assert before <= row.record.t0 <= before + paused

@@ -23,12 +23,18 @@ ROUNDS = 12
 
 @pytest.fixture
 def run(web: str, people: Cast) -> Run:
-    """Four hosts encode 2 s in each of twelve rounds, but host-3 18 s in round 4."""
-    training = Training(web, people, names=tuple(f"host-{rank}" for rank in range(4)))
-    for name, recorder in zip((f"host-{rank}" for rank in range(4)), training.recorders, strict=True):
+    """Four hosts encode 0.4 s in each of twelve rounds, but host-3 3.6 s in round 4."""
+    return encoded(web, people, 4)
+
+
+def encoded(web: str, people: Cast, hosts: int) -> Run:
+    """So many hosts encode 0.4 s in each of twelve rounds, but the last of them 3.6 s in round 4."""
+    names = tuple(f"host-{rank}" for rank in range(hosts))
+    training = Training(web, people, names=names)
+    for name, recorder in zip(names, training.recorders, strict=True):
         for index in range(ROUNDS):
             at = training.at(index * 4)
-            seconds = 3.6 if (name, index) == ("host-3", 4) else 0.4
+            seconds = 3.6 if (name, index) == (names[-1], 4) else 0.4
             recorder.begin_round(index, at).phase("train", at, at + SECOND // 5, round=index)
             recorder.phase("encode", at + SECOND // 5, at + int(seconds * SECOND) + SECOND // 5, round=index)
             recorder.end_round(index, training.at(index * 4 + 4))
@@ -51,6 +57,35 @@ def looking(browser: Browser, web: str, cast: Cast, path: str, width: int = 1600
         page.goto(web + path)
         yield page
         assert said == []
+
+
+def colour(page: Page, hosts: int, row: int, column: int) -> list[int]:
+    """Red, green, blue and opacity in the middle of a cell of the map."""
+    return list(
+        page.locator("[data-part=cells]").evaluate(
+            "(canvas, [hosts, row, column, rounds]) => {"
+            "const gutter = Math.min(120, canvas.clientWidth / 3);"
+            "const scale = canvas.width / canvas.clientWidth;"
+            "const x = gutter + (column + 0.5) * Math.min(40, (canvas.clientWidth - gutter) / rounds);"
+            "const y = (row + 0.5) * canvas.clientHeight / hosts;"
+            "const context = document.createElement('canvas').getContext('2d');"
+            "context.drawImage(canvas, x * scale, y * scale, 1, 1, 0, 0, 1, 1);"
+            "return [...context.getImageData(0, 0, 1, 1).data]; }",
+            [hosts, row, column, ROUNDS],
+        )
+    )
+
+
+def painted(page: Page, name: str) -> list[int]:
+    """What a colour of the theme is on a canvas."""
+    return list(
+        page.locator("#heat").evaluate(
+            "(root, name) => { const context = document.createElement('canvas').getContext('2d');"
+            "context.fillStyle = getComputedStyle(root).getPropertyValue(name).trim(); context.fillRect(0, 0, 1, 1);"
+            "return [...context.getImageData(0, 0, 1, 1).data]; }",
+            name,
+        )
+    )
 
 
 def pixels(page: Page) -> int:
@@ -76,16 +111,40 @@ def test_keys_lead_from_the_timeline_to_the_slow_cell_and_back_to_its_round(
         cells.focus()
         for key in ["ArrowDown"] * 3 + ["Home"] + ["ArrowRight"] * 4:
             page.keyboard.press(key)
-        expect(said).to_have_text("host-3, round 4: 3.60\u00a0s, 9.00\u00a0× the median 400\u00a0ms of 4 workers")
-        assert pixels(page) > 3
+        expect(said).to_have_text(
+            "host-3, round 4: 3.60\u00a0s, 9.00\u00a0× the lower median 400\u00a0ms of the 3 others"
+        )
+        even, slowest = painted(page, "--line"), painted(page, "--bad")
+        assert [colour(page, 4, 3, column) for column in (3, 4, 5)] == [even, slowest, even]
+        assert [colour(page, 4, row, 4) for row in range(4)] == [even, even, even, slowest]
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.get_by_role("button", name="what it means").focus()
         page.keyboard.press("Enter")
-        expect(page.locator(".definition:popover-open")).to_contain_text("the middle of all workers")
+        told = page.locator(".definition:popover-open")
+        expect(told).to_contain_text("the lower median of the others")
+        expect(told).to_have_css("width", "328px")
+        expect(page.locator(".page-head")).to_have_css("display", "flex")
+        expect(page.locator(".page-head [aria-current]")).to_have_text("Heat map")
         page.keyboard.press("Escape")
         cells.focus()
         page.keyboard.press("Enter")
         expect(page).to_have_url(re.compile(rf"/runs/{run.pk}/\?round=4"))
+
+
+def test_of_two_workers_the_slow_one_is_seen(browser: Browser, web: str, people: Cast) -> None:
+    run = encoded(web, people, 2)
+    with looking(browser, web, people, f"/runs/{run.pk}/heat/") as page:
+        expect(page.get_by_role("heading", name="encode of 2 workers")).to_be_visible()
+        even, slowest, quickest = (painted(page, name) for name in ("--line", "--bad", "--kind-apply"))
+        assert [colour(page, 2, row, 4) for row in range(2)] == [quickest, slowest]
+        assert [colour(page, 2, row, 3) for row in range(2)] == [even, even]
+        expect(page.locator("[data-part=legend]")).to_contain_text("times the lower median of the others")
+        page.locator("[data-part=cells]").focus()
+        for key in ["ArrowDown", "Home"] + ["ArrowRight"] * 4:
+            page.keyboard.press(key)
+        expect(page.locator("[data-part=said]")).to_have_text(
+            "host-1, round 4: 3.60\u00a0s, 9.00\u00a0× the 400\u00a0ms of the other"
+        )
 
 
 def test_the_table_has_the_figures_and_a_phase_chosen_is_in_the_address(
@@ -99,7 +158,7 @@ def test_the_table_has_the_figures_and_a_phase_chosen_is_in_the_address(
         table.get_by_role("button", name="Earlier rounds here").click()
         slow = table.locator("tr", has_text="host-3")
         expect(slow.locator("td").nth(4)).to_have_text("3.60\u00a0s 9.00\u00a0×")
-        expect(table.locator(".medians td").nth(4)).to_have_text("400\u00a0ms of 4")
+        expect(table.locator(".heat-medians td").nth(4)).to_have_text("400\u00a0ms of 4")
         expect(table.get_by_role("link", name="Round 4 in the timeline")).to_have_attribute(
             "href", re.compile("round=4")
         )

@@ -1,6 +1,7 @@
 """The live page in a real browser on a real server: it shows what happens, stays where it is put, and comes back."""
 
 import datetime as dt
+import itertools
 import re
 import threading
 from collections.abc import Callable
@@ -83,19 +84,49 @@ def test_the_card_of_an_open_phase_goes_on_while_the_pointer_rests(browser: Brow
         until(page, lambda: card.text_content() != before, "the card has gone on")
 
 
+def found(training: Training) -> None:
+    """A finding on the first phase of trainer-1, published."""
+    stream = Stream.objects.get(run=training.run, worker__name="trainer-1")
+    now = dt.datetime.now(dt.UTC)
+    finding = Finding.objects.create(
+        run=training.run, kind="straggler", fingerprint="f", phase="train", workers=["trainer-1"], rounds=[0],
+        opened_at=now, observed=f"trainer-1 took long {MARKUP}", updated_at=now, spans=[[stream.index, 1, 1, 0]],
+    )  # fmt: skip
+    publisher.publish_findings(training.run.pk, [finding])
+
+
 def test_a_finding_marks_its_phase_and_its_round_at_once(browser: Browser, training: Training) -> None:
-    run = training.run
     with watching(browser, training) as page:
         wait_for_spans(page, 20)
-        stream = Stream.objects.get(run=run, worker__name="trainer-1")
-        now = dt.datetime.now(dt.UTC)
-        finding = Finding.objects.create(
-            run=run, kind="straggler", fingerprint="f", phase="train", workers=["trainer-1"], rounds=[0], opened_at=now,
-            observed=f"trainer-1 took long {MARKUP}", updated_at=now, spans=[[stream.index, 1, 1, 0]],
-        )  # fmt: skip
-        publisher.publish_findings(run.pk, [finding])
+        found(training)
         expect(page.locator(".inspector")).to_contain_text(f"trainer-1 took long {MARKUP}")
         expect(page.locator(".lane-name.slow")).to_have_text("trainer-1")
+
+
+def test_in_the_card_beside_the_pointer_a_line_sets_the_finding_apart(browser: Browser, training: Training) -> None:
+    with watching(browser, training, "?group=none&follow=all") as page:
+        wait_for_spans(page, 20)
+        found(training)
+        expect(page.locator(".lane-name.slow")).to_have_text("trainer-1")
+        row = page.locator(".lane-name.slow").bounding_box()
+        plot = page.locator("[data-part=plot]").bounding_box()
+        assert row
+        assert plot
+        told = page.locator(".tooltip .tip-finding")
+        shares = itertools.cycle(range(1, 99))
+
+        def over_it() -> bool:
+            if told.is_visible():
+                return True
+            page.mouse.move(plot["x"] + plot["width"] * next(shares) / 100, row["y"] + 11)
+            page.evaluate("new Promise(requestAnimationFrame)")
+            return told.is_visible()
+
+        until(page, over_it, "the pointer is on the phase")
+        expect(told).to_have_text(f"trainer-1 took long {MARKUP}")
+        expect(told).to_have_css("margin-top", "10px")
+        expect(told).to_have_css("padding-top", "8px")
+        expect(told).to_have_css("border-top-width", "1px")
 
 
 def test_markup_in_names_is_text(browser: Browser, web: str, people: Cast) -> None:

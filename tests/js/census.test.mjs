@@ -11,7 +11,7 @@ const worded = (attrs) => wordedEvent({ name: "census", attrs }, { round: "step"
 const said = (attrs) => worded(attrs).lines.map(plain);
 
 const group = { device: "cuda:0", dtype: "float32", from_bytes: 1024, below_bytes: 16384, tensors: 7, storages: 5, bytes: 40960, new_bytes: 0, old_bytes: 40960, oldest_rounds: 3 };
-const sum = { seconds: 0.012, tensors: 8, storages: 6, bytes: 3 << 20, new_bytes: 1 << 20, old_bytes: 2 << 20, oldest_rounds: 3, objects: 5000 };
+const sum = { seconds: 0.012, tensors: 8, storages: 6, bytes: 3 << 20, new_bytes: 1 << 20, old_bytes: 2 << 20, old_rounds: 2, oldest_rounds: 3, objects: 5000 };
 
 test("a census says what it cost, what lives, for how long, and the largest sort", () => {
   assert.deepEqual(said({ ...sum, groups: [group], rounds_since: 1 }), [
@@ -21,7 +21,13 @@ test("a census says what it cost, what lives, for how long, and the largest sort
     "most: 7 tensors of float32 on cuda:0, 1.0 KiB to 16.0 KiB each, hold 40.0 KiB",
   ]);
   assert.equal(said({ ...sum, groups: [], rounds_since: 0 })[2], "2.0 MiB of it for 2 steps or more, 1.0 MiB new since the last census, in the same step");
+  assert.match(said({ ...sum, groups: [], rounds_since: 0, old_rounds: 5 })[2], /^2.0 MiB of it for 5 steps or more, /);
+  assert.match(said({ ...sum, groups: [], rounds_since: 0, old_rounds: undefined })[2], /^2.0 MiB of it old, /);
   assert.equal(said(sum)[2], "it is the first: how many steps they stay is known from the next on");
+});
+
+test("every sort that an event tells is shown, whatever the agent's limit", () => {
+  assert.equal(groupsOf({ groups: Array(64).fill(group) }).length, 64);
 });
 
 test("what it did not see it says", () => {
@@ -47,7 +53,7 @@ test("an event that a training calls so tells no more than it holds, and turns n
   assert.deepEqual(lines, ["a census of live tensors"]);
   assert.deepEqual(rest, { note: 1 });
   for (const groups of [3, null, {}, [null, 3, "x", [7]]]) assert.deepEqual(groupsOf({ groups }), []);
-  assert.equal(groupsOf({ groups: Array(500).fill({}) }).length, 20);
-  const [, line] = worded({ groups: [{ dtype: "\u202eevil", device: {} }] }).lines;
+  for (const wrong of [{ device: {} }, { dtype: undefined }, { bytes: "7" }, { tensors: null }]) assert.deepEqual(groupsOf({ groups: [{ ...group, ...wrong }] }), []);
+  const [, line] = worded({ groups: [{ ...group, dtype: "\u202eevil" }] }).lines;
   assert.ok(!line.includes("\u202e"));
 });

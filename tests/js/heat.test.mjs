@@ -10,16 +10,41 @@ const encoded = (values) => Buffer.from(new Float32Array(values).buffer).toStrin
 const figures = (rows, more = {}) => new Figures({ phase: "encode", workers: rows.map((_, i) => `host-${i}`), rounds: rows[0].map((_, i) => i + 3), seconds: encoded(rows.flat()), earlier: false, later: false, ...more });
 const COLOURS = { low: "#0000ff", even: "#808080", high: "#ff8000", highest: "#ff0000" };
 
-test("a round's median is the middle of those that have the phase in it", () => {
+const ratios = (...column) => column.map((_, row) => figures(column.map((seconds) => [seconds])).ratio(row, 0));
+
+test("of two workers the slow one is as slow as it is, and the other is quick", () => {
+  assert.deepEqual(ratios(2, 18), [2 / 18, 9]);
+  assert.deepEqual(ratios(18, 2), [9, 2 / 18]);
+});
+
+test("a cell is compared with the lower median of the others", () => {
+  assert.deepEqual(ratios(1, 2, 4), [1 / 2, 2, 4]);
+  assert.deepEqual(ratios(1, 2, 4, 8), [1 / 4, 2 / 4, 4 / 2, 8 / 2]);
+  assert.deepEqual(ratios(16, 1, 2, 4, 8), [16 / 2, 1 / 4, 2 / 4, 4 / 2, 8 / 2]);
+  assert.deepEqual(ratios(2, 2, 2), [1, 1, 1]);
+  const lowerMedian = (values) => values.sort((a, b) => a - b)[(values.length - 1) >> 1];
+  for (let size = 2; size < 12; size++) {
+    const column = Array.from({ length: size }, (_, i) => 1 + ((i * 5) % 7));
+    assert.deepEqual(ratios(...column), column.map((seconds, row) => seconds / lowerMedian(column.filter((_, i) => i !== row))));
+  }
+});
+
+test("who is alone in a phase is even, and who took time where others took none is slowest", () => {
+  const found = figures([[5, 1, 0], [NaN, 0, 0]]);
+  assert.ok(Number.isNaN(found.ratio(0, 0)));
+  assert.deepEqual([found.shade(0, 0), found.shade(1, 0), found.shade(0, 1), found.shade(0, 2)], [1, NaN, Infinity, 1]);
+  assert.equal(ratioText(found.ratio(0, 1)), "∞\u00a0×");
+});
+
+test("a round's lower median is of those that have the phase in it", () => {
   const found = figures([[2, 1, NaN], [18, 2, NaN], [2, NaN, NaN], [3, NaN, NaN]]);
-  assert.deepEqual(found.medians, [2.5, 1.5, NaN]);
+  assert.deepEqual(found.medians, [2, 1, NaN]);
   assert.deepEqual(found.counts, [4, 2, 0]);
-  assert.equal(found.ratio(1, 0), 18 / 2.5);
+  assert.equal(found.ratio(1, 0), 18 / 2);
   assert.ok(Number.isNaN(found.ratio(2, 1)));
   assert.ok(Number.isNaN(found.ratio(0, 2)));
   assert.equal(found.empty, false);
   assert.equal(figures([[NaN], [NaN]]).empty, true);
-  assert.ok(Number.isNaN(figures([[0], [0], [1]]).ratio(2, 0)));
 });
 
 test("workers stand by name as people count, or the slowest first and those without figures last", () => {

@@ -31,7 +31,7 @@ SIZES = (0, 1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 26, 1 << 30, 1 << 34)
 class Group:
     """Tensors of one device, dtype and class of size; `bytes` counts memory that several share once.
 
-    `new_bytes` was not there at the census before, `old_bytes` is known for two rounds or more; `oldest_rounds` is the
+    `new_bytes` was not there at the census before, `old_bytes` is known for OLD_ROUNDS or more; `oldest_rounds` is the
     age of what is known longest.
     """
 
@@ -132,7 +132,7 @@ class Census:
         if self._before is not None:
             told["rounds_since"] = self._begun - self._before
         self._before = self._begun
-        told["objects"] = seen.objects
+        told |= {"old_rounds": OLD_ROUNDS, "objects": seen.objects}
         beside = {
             "cut_of_objects": seen.all_objects if seen.cut else 0,
             "unread": seen.unread,

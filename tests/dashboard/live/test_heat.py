@@ -10,6 +10,7 @@ from django.test import Client
 from ingest.models import Round, Run
 from ingest.queries import heat as queries
 from ingest.store.rounds import close_ended
+from roundwatch import wire
 from tests.cast import Cast, browser_of
 from tests.ingest.batches import SECOND, Recorder
 from tests.ingest.delivery import deliver
@@ -76,6 +77,18 @@ def test_what_most_look_for_comes_first_and_an_unknown_phase_is_empty(cast: Cast
     page = client.get(f"/runs/{run.pk}/heat/?phase={HOSTILE}").content.decode()
     assert HOSTILE not in page
     assert "&lt;/script&gt;" in page
+
+
+def test_every_phase_of_a_round_can_be_chosen_however_many_there_are(cast: Cast) -> None:
+    names = [f"layer-{number}" for number in range(wire.MAX_PHASE_NAMES - 2)]
+    recorder = Recorder("host-0", began_ns=BEGIN_NS).begin().begin_round(0, BEGIN_NS)
+    for number, name in enumerate(names):
+        recorder.phase(name, BEGIN_NS + number * SECOND, BEGIN_NS + (number + 1) * SECOND, round=0)
+    recorder.end_round(0, BEGIN_NS + len(names) * SECOND)
+    deliver(cast.team.id, recorder.batch())
+    run = run_of(cast)
+    page = browser_of(cast.viewer).get(f"/runs/{run.pk}/heat/").content.decode()
+    assert [name for name in names if f'<option value="{name}"' not in page] == []
 
 
 def test_of_a_round_that_was_replayed_the_newest_generation_counts(cast: Cast) -> None:

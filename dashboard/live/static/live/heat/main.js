@@ -5,7 +5,7 @@ import { el, fill, fit, say } from "../js/dom.js";
 import { download } from "../js/download.js";
 import { duration, isolated, plural } from "../js/format.js";
 import { Theme } from "../js/theme.js";
-import { Figures, TICKS, colourOf, ratioText, scaleOf } from "./figures.js";
+import { Figures, MOST_RATIO, TICKS, colourOf, ratioText, scaleOf } from "./figures.js";
 import { HeatMap } from "./map.js";
 import { HeatTable } from "./table.js";
 
@@ -38,27 +38,35 @@ function told(cell, firm) {
   const seconds = figures.at(place, at);
   const who = `${isolated(figures.workers[place])}, round ${figures.rounds[at]}`;
   parts.said.setAttribute("aria-live", firm ? "polite" : "off");
-  say(parts.said, Number.isNaN(seconds) ? `${who}: no such phase` : `${who}: ${duration(seconds * 1e9)}, ${ratioText(figures.ratio(place, at))} the median ${duration(figures.medians[at] * 1e9)} of ${plural(figures.counts[at], "worker")}`);
+  say(parts.said, Number.isNaN(seconds) ? `${who}: no such phase` : `${who}: ${duration(seconds * 1e9)}, ${comparedText(figures, place, at)}`);
+}
+
+/** "9.00 × the lower median 400 ms of the 3 others". */
+function comparedText(figures, place, at) {
+  const others = figures.counts[at] - 1;
+  if (!others) return "no other worker has the phase in that round";
+  const whom = others > 1 ? `the lower median ${duration(figures.reference(place, at) * 1e9)} of the ${others.toLocaleString("en")} others` : `the ${duration(figures.reference(place, at) * 1e9)} of the other`;
+  return `${ratioText(figures.ratio(place, at))} ${whom}`;
 }
 
 function heading({ phase, rounds, workers }) {
   const label = `${isolated(phase)} of ${plural(workers.length, "worker")} in rounds ${rounds[0]} to ${rounds.at(-1)}`;
-  const text = `A cell is the seconds that a worker spent in “${isolated(phase)}” in one round by its own clock, all its occurrences there summed. Its colour is that over the round’s median: the middle of all workers that have the phase in that round. ${plural(rounds.length, "round")}, each in its newest closed generation; of open ones there are no figures yet.`;
+  const text = `A cell is the seconds that a worker spent in “${isolated(phase)}” in one round by its own clock, all its occurrences there summed. Its colour is that over the lower median of the others: all other workers that have the phase in that round. Who is alone in it has an even colour. ${plural(rounds.length, "round")}, each in its newest closed generation; of open ones there are no figures yet.`;
   const { button, card } = definition(label, text, { "aria-label": `${label}: what it means` });
   fill(parts.title, button, card);
 }
 
 function legend() {
   const scale = scaleOf(colours());
-  const canvas = el("canvas", { role: "img", "aria-label": "Colours from a quarter of the round’s median to four times it and beyond" });
+  const canvas = el("canvas", { role: "img", "aria-label": `Colours from ${TICKS[0]} to ${MOST_RATIO} times the lower median of the others, and beyond` });
   fit(canvas, 160, 10, 1);
   const context = canvas.getContext("2d");
   for (let x = 0; x < 160; x++) {
-    context.fillStyle = `rgb(${colourOf(2 ** ((x / 159) * 4 - 2), scale).join(",")})`;
+    context.fillStyle = `rgb(${colourOf(MOST_RATIO ** ((x / 159) * 2 - 1), scale).join(",")})`;
     context.fillRect(x, 0, 1, 10);
   }
   const ticks = TICKS.map((tick, i) => el("span", {}, `${i === 0 ? "≤ " : i === TICKS.length - 1 ? "≥ " : ""}${tick}`));
-  fill(parts.legend, el("span", { class: "muted" }, "times the round’s median"), el("div", { class: "scale" }, canvas, el("div", { class: "ticks" }, ticks)), el("span", { class: "muted" }, el("i", { class: "absent", "aria-hidden": "true" }), "no such phase"));
+  fill(parts.legend, el("span", { class: "muted" }, "times the lower median of the others"), el("div", { class: "heat-scale" }, canvas, el("div", { class: "heat-ticks" }, ticks)), el("span", { class: "muted" }, el("i", { class: "heat-absent", "aria-hidden": "true" }), "no such phase"));
 }
 
 function draw() {

@@ -87,7 +87,7 @@ export class HeatMap {
     const scale = scaleOf(this.colours);
     const image = new ImageData(Math.max(1, figures.rounds.length), Math.max(1, order.length));
     order.forEach((place, row) => figures.rounds.forEach((_, column) => {
-      const colour = colourOf(figures.ratio(place, column), scale);
+      const colour = colourOf(figures.shade(place, column), scale);
       if (colour) image.data.set([...colour, 255], 4 * (row * figures.rounds.length + column));
     }));
     this.raster = new OffscreenCanvas(image.width, image.height);

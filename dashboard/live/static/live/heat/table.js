@@ -30,15 +30,15 @@ export class HeatTable {
       return el("td", {}, Number.isNaN(seconds) ? "–" : [duration(seconds * 1e9), " ", el("small", { class: "muted" }, ratioText(figures.ratio(row, column)))]);
     };
     fill(this.element,
-      el("p", { class: "turns" },
+      el("p", { class: "heat-turns" },
         turn("Earlier rounds here", { row: cursor.row, column: left - COLUMNS }, left > 0), turn("Later rounds here", { row: cursor.row, column: right }, right < figures.rounds.length),
         turn("Workers before", { row: top - ROWS, column: cursor.column }, top > 0), turn("Workers after", { row: bottom, column: cursor.column }, bottom < order.length)),
       el("div", { class: "heat-frame", tabindex: "0", role: "region", "aria-label": "Figures" },
         el("table", {},
-          el("caption", {}, `Workers ${top + 1} to ${bottom} of ${order.length.toLocaleString("en")}, rounds ${figures.rounds[left]} to ${figures.rounds[right - 1]}: seconds in “${legible(figures.phase)}”, and times the round’s median`),
+          el("caption", {}, `Workers ${top + 1} to ${bottom} of ${order.length.toLocaleString("en")}, rounds ${figures.rounds[left]} to ${figures.rounds[right - 1]}: seconds in “${legible(figures.phase)}”, and times the lower median of the others`),
           el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "worker"), columns.map((column) => el("th", { scope: "col" }, el("a", { href: this.link(figures.rounds[column]), "aria-label": `Round ${figures.rounds[column]} in the timeline` }, String(figures.rounds[column])))))),
           el("tbody", {},
-            el("tr", { class: "medians" }, el("th", { scope: "row" }, "median"), columns.map((column) => el("td", {}, duration(figures.medians[column] * 1e9), " ", el("small", { class: "muted" }, `of ${figures.counts[column].toLocaleString("en")}`)))),
+            el("tr", { class: "heat-medians" }, el("th", { scope: "row" }, "lower median"), columns.map((column) => el("td", {}, duration(figures.medians[column] * 1e9), " ", el("small", { class: "muted" }, `of ${figures.counts[column].toLocaleString("en")}`)))),
             order.slice(top, bottom).map((row) => el("tr", {}, el("th", { scope: "row" }, el("bdi", {}, legible(figures.workers[row]))), columns.map((column) => cell(row, column))))))));
     if (focused) [...this.element.querySelectorAll("button:not(:disabled)")].find((button) => button.textContent === focused)?.focus();
   }

@@ -3,20 +3,19 @@
 import { el } from "./dom.js";
 import { bytes, duration, isolated, plural } from "./format.js";
 
-const MOST_ROWS = 20;
-const OLD_ROUNDS = 2; // what the agent counts as old
-
 const count = (value) => (Number.isFinite(value) && value > 0 ? value : 0);
 const plain = (value) => Boolean(value) && typeof value === "object" && !Array.isArray(value);
 
-/** The sorts of tensors that a census tells, the largest first; what is none of our own making is left out. */
+const sort = (group) => plain(group) && [group.dtype, group.device].every((name) => typeof name === "string") && [group.tensors, group.bytes].every(Number.isFinite);
+
+/** The sorts of tensors that a census tells, the largest first; what is none is left out. An event holds some 300. */
 export function groupsOf(attrs) {
-  return Array.isArray(attrs?.groups) ? attrs.groups.filter(plain).slice(0, MOST_ROWS) : [];
+  return Array.isArray(attrs?.groups) ? attrs.groups.filter(sort) : [];
 }
 
 /** "float32 on cuda:0". */
 function sortText({ dtype, device }) {
-  return `${isolated(String(dtype ?? "?"))} on ${isolated(String(device ?? "?"))}`;
+  return `${isolated(dtype)} on ${isolated(device)}`;
 }
 
 /** "1.0 KiB to 16 KiB". */
@@ -25,15 +24,16 @@ function sizeText({ from_bytes: from, below_bytes: below }) {
   return count(from) ? `${bytes(from)} to ${bytes(below)}` : `below ${bytes(below)}`;
 }
 
-function ageText({ old_bytes: old, new_bytes: fresh, rounds_since: since }, round) {
+function ageText({ old_bytes: old, old_rounds: age, new_bytes: fresh, rounds_since: since }, round) {
   if (!Number.isFinite(since)) return `it is the first: how many ${round}s they stay is known from the next on`;
   const before = since ? `${plural(since, round)} before` : `in the same ${round}`;
-  return `${bytes(count(old))} of it for ${plural(OLD_ROUNDS, round)} or more, ${bytes(count(fresh))} new since the last census, ${before}`;
+  const long = count(age) ? `for ${plural(age, round)} or more` : "old";
+  return `${bytes(count(old))} of it ${long}, ${bytes(count(fresh))} new since the last census, ${before}`;
 }
 
 /** What an event "census" says: `lines`, and the `rest` of its attributes. */
 export function census(attrs, { round }) {
-  const { groups, others, tensors, storages, bytes: held, new_bytes, old_bytes, oldest_rounds, rounds_since, seconds, objects, cut_of_objects: all, unread, ageless, frozen, left_out: left, allocated, ...rest } = attrs;
+  const { groups, others, tensors, storages, bytes: held, new_bytes, old_bytes, old_rounds, oldest_rounds, rounds_since, seconds, objects, cut_of_objects: all, unread, ageless, frozen, left_out: left, allocated, ...rest } = attrs;
   const [most] = groupsOf(attrs);
   const lines = [
     `a census of live tensors${Number.isFinite(seconds) ? ` paused the process for ${duration(seconds * 1e9)}` : ""}`,
