@@ -42,7 +42,18 @@ class Held(models.TextChoices):
     UNACKNOWLEDGED = "unacknowledged"
 
 
-ESCALATED, SUMMARY, TEST = "escalated", "summary", "test"
+class Told(models.TextChoices):
+    """What a message says: what the outbox says happened, or what is told beyond that."""
+
+    OPENED = Happened.OPENED.value
+    RESOLVED = Happened.RESOLVED.value
+    WITHDRAWN = Happened.WITHDRAWN.value
+    ESCALATED = "escalated"
+    SUMMARY = "summary"
+    TEST = "test"
+
+
+BEGINNINGS = (Told.OPENED, Told.ESCALATED)  # who hears one of these hears of the end
 
 
 class Setup(models.Model):
@@ -147,9 +158,7 @@ class Delivery(models.Model):
     channel = models.ForeignKey(Channel, models.CASCADE, related_name="deliveries")
     alert = models.ForeignKey(Alert, models.CASCADE, null=True, related_name="deliveries", db_constraint=False)
     outbox = models.ForeignKey("ingest.Outbox", models.CASCADE, null=True, related_name="+", db_constraint=False)
-    happened = models.CharField(
-        max_length=16, choices=[*Happened.choices, *((each, each.title()) for each in (ESCALATED, SUMMARY, TEST))]
-    )
+    happened = models.CharField(max_length=16, choices=Told)
     content = models.JSONField()
     state = models.CharField(max_length=16, choices=DeliveryState, default=DeliveryState.WAITING)
     held = models.CharField(max_length=16, choices=Held, blank=True, default="")

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from dashboard.alerts import listing, message
 from dashboard.alerts.access import alert_for, must_change
 from dashboard.alerts.acts import ACTS, act
-from dashboard.alerts.models import Alert, AlertState
+from dashboard.alerts.models import Alert, AlertState, Told
 from dashboard.teams.access import choice_of, may_change
 from dashboard.teams.models import Team, User
 from dashboard.teams.sign_in import signed_in
@@ -71,7 +71,7 @@ def alert(request: HttpRequest, alert_id: UUID) -> HttpResponse:
         return redirect(back + _filtered(request))
     context = {
         "line": _line(found),
-        "told": (told := message.content(found, found.finding, "opened")),
+        "told": (told := message.content(found, found.finding, Told.OPENED)),
         "cost": message.cost_words(told["cost"]),
         "deliveries": listing.deliveries(found.team_id).filter(alert=found),
         "allowed": may_change(request.user, found.team),
