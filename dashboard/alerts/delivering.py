@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from dashboard.alerts import channels, message
 from dashboard.alerts.channels.letter import Letter, Undelivered
-from dashboard.alerts.models import Channel, Delivery, DeliveryState, Told, Try
+from dashboard.alerts.models import Channel, Delivery, DeliveryState, Try
+from dashboard.alerts.told import Told
 from ingest.models import Outbox
 
 _log = logging.getLogger(__name__)

@@ -12,7 +12,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from dashboard.alerts import message, quiet
-from dashboard.alerts.models import BEGINNINGS, Alert, AlertState, Channel, Delivery, DeliveryState, Held, Rule, Told
+from dashboard.alerts.models import Alert, AlertState, Channel, Delivery, DeliveryState, Held, Rule
+from dashboard.alerts.told import BEGINNINGS, Told
 from ingest.models import Outbox
 
 _MOST_AT_ONCE = 1000

@@ -7,7 +7,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from dashboard.alerts import holding, rules
-from dashboard.alerts.models import BEGINNINGS, Alert, AlertState, Channel, Delivery, DeliveryState, Held, Rule
+from dashboard.alerts.models import Alert, AlertState, Channel, Delivery, DeliveryState, Held, Rule
+from dashboard.alerts.told import BEGINNINGS
 from ingest.models import Finding, Outbox
 from ingest.models.findings import FindingState
 from ingest.models.outbox import Happened

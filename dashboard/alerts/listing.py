@@ -8,7 +8,8 @@ from uuid import UUID
 from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
 from django.utils import timezone
 
-from dashboard.alerts.models import Alert, AlertState, Delivery, DeliveryState, Told
+from dashboard.alerts.models import Alert, AlertState, Delivery, DeliveryState
+from dashboard.alerts.told import Told
 from ingest.queries.pages import Page, Place, page
 
 MOST_NEWS = 20

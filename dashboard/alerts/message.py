@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.urls import reverse
 
-from dashboard.alerts.models import BEGINNINGS, Alert, Channel, Told
+from dashboard.alerts.models import Alert, Channel
+from dashboard.alerts.told import BEGINNINGS, Told
 from dashboard.teams.names import legible
 from ingest.models import Finding
 from ingest.models.findings import FindingState
@@ -84,12 +85,13 @@ def title(told: Content) -> str:
     state = _STATES.get(told["happened"], "")
     where = f" {told['phase']}" if told["phase"] else ""
     who = f" on {_names(told['workers'])}" if told["workers"] else ""
-    return f"{state}{what(told['kind'])}{where}{who} · {told['run']['name']}"
+    return f"{state}{what(told['kind'], told['phase'])}{where}{who} · {told['run']['name']}"
 
 
-def what(kind: str) -> str:
-    """A kind of finding in words."""
-    return _WORDS.get(kind, kind.replace("_", " "))
+def what(kind: str, phase: str) -> str:
+    """A kind of finding in words, as they stand before its phase, which may be empty."""
+    words = _WORDS.get(kind, kind.replace("_", " "))
+    return words if phase else words.removesuffix(":")
 
 
 def text(told: Content) -> str:

@@ -7,7 +7,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
-from ingest.models.outbox import Happened
+from dashboard.alerts.told import Told
 
 SECRET_BYTES = 32
 
@@ -40,20 +40,6 @@ class Held(models.TextChoices):
 
     QUIET = "quiet"
     UNACKNOWLEDGED = "unacknowledged"
-
-
-class Told(models.TextChoices):
-    """What a message says: what the outbox says happened, or what is told beyond that."""
-
-    OPENED = Happened.OPENED.value
-    RESOLVED = Happened.RESOLVED.value
-    WITHDRAWN = Happened.WITHDRAWN.value
-    ESCALATED = "escalated"
-    SUMMARY = "summary"
-    TEST = "test"
-
-
-BEGINNINGS = (Told.OPENED, Told.ESCALATED)  # who hears one of these hears of the end
 
 
 class Setup(models.Model):

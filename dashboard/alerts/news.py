@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from dashboard.alerts import listing, message
-from dashboard.alerts.models import Told
+from dashboard.alerts.told import Told
 from dashboard.teams.access import choice_of
 
 # An incident is told within its transaction, which may be seen some time after: it is looked for so long.

@@ -17,7 +17,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from dashboard.alerts import listing, message
 from dashboard.alerts.access import alert_for, must_change
 from dashboard.alerts.acts import ACTS, act
-from dashboard.alerts.models import Alert, AlertState, Told
+from dashboard.alerts.models import Alert, AlertState
+from dashboard.alerts.told import Told
 from dashboard.teams.access import choice_of, may_change
 from dashboard.teams.models import Team, User
 from dashboard.teams.sign_in import signed_in
@@ -118,7 +119,7 @@ def _filters(team: Team, chosen: dict[str, str]) -> dict[str, Any]:
 
 
 def _line(row: Alert) -> Line:
-    return Line(row, message.link(row.finding), message.what(row.kind))
+    return Line(row, message.link(row.finding), message.what(row.kind, row.phase))
 
 
 def _asked(request: HttpRequest, name: str) -> str:

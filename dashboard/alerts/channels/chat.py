@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from dashboard.alerts.channels.letter import Letter, Undelivered, Way
-from dashboard.alerts.models import Told
+from dashboard.alerts.told import Told
 
 # Apprise's own limits, below ours for a try: to connect, and to read.
 _LIMITS = {"cto": "2", "rto": "3", "redirect": "no"}
