@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
 from dashboard.alerts.models import Alert, Channel, Rule
-from dashboard.teams.access import current_team, may_change, teams_of
+from dashboard.teams.access import may_change, teams_of
 from dashboard.teams.models import Team
 
 Thing = TypeVar("Thing", bound=Model)
@@ -28,13 +28,6 @@ def rule_for(request: HttpRequest, rule_id: int) -> Rule:
 def channel_for(request: HttpRequest, channel_id: int) -> Channel:
     """The same for a channel."""
     return get_object_or_404(_theirs(request, Channel.objects.select_related("team")), pk=channel_id)
-
-
-def team_to_change(request: HttpRequest) -> Team:
-    """The team looked at, for somebody who may change it; raises PermissionDenied for who may only look."""
-    team = current_team(request)
-    must_change(request, team)
-    return team
 
 
 def must_change(request: HttpRequest, team: Team) -> None:

@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from dashboard.alerts import channels, message
 from dashboard.alerts.channels.letter import Letter, Undelivered
-from dashboard.alerts.models import TEST, Channel, Delivery, DeliveryState, Try
+from dashboard.alerts.models import Channel, Delivery, DeliveryState, Try
+from dashboard.alerts.told import Told
 from ingest.models import Outbox
 
 _log = logging.getLogger(__name__)
@@ -46,8 +47,9 @@ def send_test(channel: Channel) -> Try:
     """Send a test at once, once, by the way that alerts take; returns the try with what came of it."""
     now = timezone.now()
     delivery = Delivery.objects.create(
-        channel=channel, happened=TEST, content=message.test_content(channel), made_at=now, claimed_until=now + CLAIM
-    )
+        channel=channel, happened=Told.TEST, content=message.test_content(channel), made_at=now,
+        claimed_until=now + CLAIM,
+    )  # fmt: skip
     return _try(delivery, Try.objects.create(delivery=delivery, begun_at=now))
 
 
@@ -88,7 +90,7 @@ def _try(delivery: Delivery, attempt: Try) -> Try:
 
 def _sent(delivery: Delivery, letter: Letter) -> str:
     channel = delivery.channel
-    if not channel.enabled and delivery.happened != TEST:
+    if not channel.enabled and delivery.happened != Told.TEST:
         raise Undelivered("The channel is off.")
     return channels.send(channel.way, channel.settings["to"], channel.secret, letter)
 
@@ -111,7 +113,7 @@ def _note(delivery: Delivery, attempt: Try) -> None:
 
 
 def _next_try(delivery: Delivery, now: dt.datetime) -> dt.datetime | None:
-    if delivery.happened == TEST or now - delivery.made_at > GIVE_UP_AFTER:
+    if delivery.happened == Told.TEST or now - delivery.made_at > GIVE_UP_AFTER:
         return None
     tried = delivery.tries.count()
     return now + dt.timedelta(seconds=PAUSES_S[min(tried, len(PAUSES_S)) - 1])

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from dashboard.alerts import channels as ways
 from dashboard.alerts import delivering, holding
 from dashboard.alerts import rules as known
-from dashboard.alerts.access import channel_for, must_change, rule_for, team_to_change
+from dashboard.alerts.access import channel_for, must_change, rule_for
 from dashboard.alerts.forms import ChannelForm, RuleForm
 from dashboard.alerts.models import Channel
 from dashboard.teams.access import current_team, may_change
@@ -27,7 +27,9 @@ _Form = TypeVar("_Form", RuleForm, ChannelForm)
 @signed_in
 def rules(request: HttpRequest) -> HttpResponse:
     """List the team's rules; a POST makes one."""
-    team = _team(request)
+    team = current_team(request)
+    if request.method == "POST":
+        must_change(request, team)
     form, good = _form(RuleForm, request, team=team)
     if good:
         messages.success(request, f"The rule “{form.save()}” holds from now on.")
@@ -43,7 +45,9 @@ def rules(request: HttpRequest) -> HttpResponse:
 def rule(request: HttpRequest, rule_id: int) -> HttpResponse:
     """Show a rule; a POST changes or deletes it."""
     row = rule_for(request, rule_id)
-    if _done(request, row.team) == "delete":
+    if request.method == "POST":
+        must_change(request, row.team)
+    if request.POST.get("do") == "delete":
         row.delete()
         messages.success(request, f"The rule “{row}” is gone.")
         return redirect("alerts:rules")
@@ -60,7 +64,9 @@ def rule(request: HttpRequest, rule_id: int) -> HttpResponse:
 @signed_in
 def channels(request: HttpRequest) -> HttpResponse:
     """List the team's channels; a POST makes one."""
-    team = _team(request)
+    team = current_team(request)
+    if request.method == "POST":
+        must_change(request, team)
     form, good = _form(ChannelForm, request, team=team)
     if good:
         made = form.save()
@@ -80,7 +86,9 @@ def channels(request: HttpRequest) -> HttpResponse:
 def channel(request: HttpRequest, channel_id: int) -> HttpResponse:
     """Show a channel; a POST changes it, sends a test, or deletes it with what was sent through it."""
     row = channel_for(request, channel_id)
-    if (do := _done(request, row.team)) in ("test", "delete"):
+    if request.method == "POST":
+        must_change(request, row.team)
+    if (do := request.POST.get("do")) in ("test", "delete"):
         return _test(request, row) if do == "test" else _delete(request, row)
     form, good = _form(ChannelForm, request, instance=row, team=row.team)
     if good:
@@ -93,19 +101,6 @@ def channel(request: HttpRequest, channel_id: int) -> HttpResponse:
         "deliveries": row.deliveries.select_related("alert__run").prefetch_related("tries").order_by("-pk")[:20],
     }  # fmt: skip
     return render(request, "alerts/channel.html", context)
-
-
-def _team(request: HttpRequest) -> Team:
-    """The team looked at; for a POST raises PermissionDenied for who may only look."""
-    return team_to_change(request) if request.method == "POST" else current_team(request)
-
-
-def _done(request: HttpRequest, team: Team) -> str:
-    """What a POST says to do, empty for none and for what the form says; raises PermissionDenied as above."""
-    if request.method != "POST":
-        return ""
-    must_change(request, team)
-    return request.POST.get("do", "")
 
 
 def _form(make: Callable[..., _Form], request: HttpRequest, **of: Any) -> tuple[_Form, bool]:

@@ -41,18 +41,18 @@ class RuleForm(RuleModelForm):
 
     kinds = forms.MultipleChoiceField(
         choices=[(kind, kind.replace("_", " ")) for kind in rules.KINDS], required=False,
-        widget=forms.CheckboxSelectMultiple, label="Kinds of findings",
+        widget=forms.CheckboxSelectMultiple, label="Kinds of finding",
     )  # fmt: skip
     severities = forms.MultipleChoiceField(
         choices=[(each, each) for each in rules.SEVERITIES], required=False,
         widget=forms.CheckboxSelectMultiple, label="Severities",
     )  # fmt: skip
     escalate_after = forms.IntegerField(
-        required=False, min_value=1, max_value=24 * 60, label="Minutes without anybody acknowledging it"
+        required=False, min_value=1, max_value=24 * 60, label="Escalate after this many minutes"
     )
-    phases = Words(label="Phases")
-    projects = Words(label="Projects")
-    tags = Words(label="Tags of the run, any of")
+    phases = Words(label="Phases, any of")
+    projects = Words(label="Projects, any of")
+    tags = Words(label="Tags of the run, at least one of")
 
     class Meta:
         model = Rule
@@ -61,7 +61,10 @@ class RuleForm(RuleModelForm):
             "escalate_after", "escalate_to",
         )  # fmt: skip
         widgets = dict.fromkeys(("channels", "escalate_to"), forms.CheckboxSelectMultiple)
-        labels = {"pages": "Wake somebody", "channels": "Channels", "escalate_to": "Then these are told, too"}
+        labels = {
+            "pages": "Wake somebody", "channels": "Channels that are told",
+            "escalate_to": "Channels that are told then, too",
+        }  # fmt: skip
         help_texts = {"pages": ""}
 
     def __init__(self, *args: Any, team: Team, **more: Any) -> None:

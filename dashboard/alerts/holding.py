@@ -12,12 +12,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from dashboard.alerts import message, quiet
-from dashboard.alerts.models import ESCALATED, SUMMARY, Alert, AlertState, Channel, Delivery, DeliveryState, Held, Rule
+from dashboard.alerts.models import Alert, AlertState, Channel, Delivery, DeliveryState, Held, Rule
+from dashboard.alerts.told import BEGINNINGS, Told
 from ingest.models import Outbox
-from ingest.models.outbox import Happened
 
 _MOST_AT_ONCE = 1000
-_BEGINNINGS = (Happened.OPENED, ESCALATED)
 
 
 def deliver(row: Outbox, alert: Alert, channels: Iterable[Channel], now: dt.datetime) -> None:
@@ -43,9 +42,9 @@ def escalate_later(row: Outbox, alert: Alert, rules: Iterable[Rule], told: Itera
     later = {channel: minutes for channel, minutes in after.items() if channel.enabled and channel.pk not in already}
     for channel, minutes in later.items():
         Delivery.objects.create(
-            channel=channel, alert=alert, outbox=row, happened=ESCALATED, made_at=now, state=DeliveryState.HELD,
+            channel=channel, alert=alert, outbox=row, happened=Told.ESCALATED, made_at=now, state=DeliveryState.HELD,
             held=Held.UNACKNOWLEDGED, next_try_at=now + dt.timedelta(minutes=minutes),
-            content=message.content(alert, row.finding, ESCALATED),
+            content=message.content(alert, row.finding, Told.ESCALATED),
         )  # fmt: skip
     return bool(later)
 
@@ -92,7 +91,7 @@ def _escalate(row: Delivery, now: dt.datetime) -> None:
         _change(row, state=DeliveryState.DROPPED, next_try_at=None)
         return
     until = None if row.channel.quiet_pages else quiet.until(row.channel, now)
-    content = message.content(alert, alert.finding, ESCALATED)
+    content = message.content(alert, alert.finding, Told.ESCALATED)
     if until:
         _change(row, content=content, held=Held.QUIET, next_try_at=until)
     else:
@@ -100,22 +99,37 @@ def _escalate(row: Delivery, now: dt.datetime) -> None:
 
 
 def _wake(channel: Channel, rows: Sequence[Delivery], now: dt.datetime) -> None:
-    """Tell one by one what still wants somebody, or is the end of what was told; the rest in one message."""
+    """Tell one by one what goes on, and the end of what was told before; the rest is over and told in one message."""
     alerts: dict[Any, list[Delivery]] = {}
     for row in rows:
         alerts.setdefault(row.alert_id, []).append(row)
     over: list[Delivery] = []
     for of_alert in alerts.values():
-        first, last = of_alert[0], of_alert[-1]
-        began = first.happened in _BEGINNINGS
-        wanted = last.alert is not None and last.alert.state == AlertState.OPEN
-        if not began or (last.happened in _BEGINNINGS and wanted):
-            _change(last, state=DeliveryState.WAITING, next_try_at=now)
-            for row in of_alert[:-1]:
-                _change(row, state=DeliveryState.DROPPED, next_try_at=None)
-        else:
+        alert = of_alert[0].alert
+        if alert is not None and alert.state != AlertState.RESOLVED:
+            _tell_one(of_alert, _beginning(alert, of_alert, now), now)
+        elif of_alert[0].happened in BEGINNINGS:
             over += of_alert
+        else:
+            _tell_one(of_alert, of_alert[-1], now)
     _sum_up(channel, over, now)
+
+
+def _beginning(alert: Alert, rows: Sequence[Delivery], now: dt.datetime) -> Delivery | None:
+    """What tells that an incident that is not over goes on: none where it is silenced, or was told before."""
+    if alert.state == AlertState.SILENCED and (alert.silenced_until is None or alert.silenced_until > now):
+        return None
+    # Who is told where nobody looks after it is told nothing once somebody does.
+    wanted = (Told.OPENED,) if alert.state == AlertState.ACKNOWLEDGED else BEGINNINGS
+    return next((row for row in reversed(rows) if row.happened in wanted), None)
+
+
+def _tell_one(rows: Sequence[Delivery], told: Delivery | None, now: dt.datetime) -> None:
+    for row in rows:
+        if row is told:
+            _change(row, state=DeliveryState.WAITING, next_try_at=now)
+        else:
+            _change(row, state=DeliveryState.DROPPED, next_try_at=None)
 
 
 def _sum_up(channel: Channel, over: Sequence[Delivery], now: dt.datetime) -> None:
@@ -124,7 +138,7 @@ def _sum_up(channel: Channel, over: Sequence[Delivery], now: dt.datetime) -> Non
         return
     newest = max(over, key=lambda row: row.pk)
     content = message.summary(channel, [row.content for row in over])
-    _change(newest, content=content, happened=SUMMARY, state=DeliveryState.WAITING, next_try_at=now)
+    _change(newest, content=content, happened=Told.SUMMARY, state=DeliveryState.WAITING, next_try_at=now)
     for row in over:
         if row.pk != newest.pk:
             _change(row, state=DeliveryState.SUMMARISED, next_try_at=None)

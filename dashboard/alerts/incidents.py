@@ -7,7 +7,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from dashboard.alerts import holding, rules
-from dashboard.alerts.models import ESCALATED, Alert, AlertState, Channel, Delivery, DeliveryState, Held, Rule
+from dashboard.alerts.models import Alert, AlertState, Channel, Delivery, DeliveryState, Held, Rule
+from dashboard.alerts.told import BEGINNINGS
 from ingest.models import Finding, Outbox
 from ingest.models.findings import FindingState
 from ingest.models.outbox import Happened
@@ -102,5 +103,9 @@ def _over(alert: Alert, finding: Finding, now: dt.datetime) -> list[Channel]:
     alert.save(update_fields=["state", "resolved_at", "updated_at"])
     heard = Delivery.objects.filter(alert=alert, channel=OuterRef("pk")).exclude(state=DeliveryState.DROPPED)
     heard = heard.exclude(state=DeliveryState.HELD, held=Held.UNACKNOWLEDGED)
-    told = Channel.objects.filter(enabled=True).annotate(last=heard.order_by("-pk").values("happened")[:1])
-    return list(told.filter(last__in=[Happened.OPENED, ESCALATED]).order_by("pk"))
+    newest = heard.order_by("-pk")
+    told = Channel.objects.filter(enabled=True).annotate(
+        last=newest.values("happened")[:1], state=newest.values("state")[:1]
+    )
+    # A message that was told among others was told as over.
+    return list(told.filter(last__in=BEGINNINGS).exclude(state=DeliveryState.SUMMARISED).order_by("pk"))

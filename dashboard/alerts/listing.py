@@ -9,6 +9,7 @@ from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
 from django.utils import timezone
 
 from dashboard.alerts.models import Alert, AlertState, Delivery, DeliveryState
+from dashboard.alerts.told import Told
 from ingest.queries.pages import Page, Place, page
 
 MOST_NEWS = 20
@@ -74,7 +75,7 @@ def deliveries(team: UUID) -> QuerySet[Delivery]:
 def undelivered(team: UUID) -> int:
     """How many messages of the last day were given up or wait for another try."""
     since = timezone.now() - dt.timedelta(days=1)
-    rows = Delivery.objects.filter(channel__team=team, made_at__gte=since).exclude(happened="test")
+    rows = Delivery.objects.filter(channel__team=team, made_at__gte=since).exclude(happened=Told.TEST)
     failing = Q(state=DeliveryState.FAILED) | Q(state=DeliveryState.WAITING, tries__ended_at__isnull=False)
     return rows.filter(failing).distinct().count()
 

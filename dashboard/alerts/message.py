@@ -8,17 +8,17 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.urls import reverse
 
-from dashboard.alerts.models import ESCALATED, SUMMARY, TEST, Alert, Channel
+from dashboard.alerts.models import Alert, Channel
+from dashboard.alerts.told import BEGINNINGS, Told
 from dashboard.teams.names import legible
 from ingest.models import Finding
 from ingest.models.findings import FindingState
-from ingest.models.outbox import Happened
 
 Content = dict[str, Any]
 _MOST_NAMES = 8
 _MOST_TOLD = 20  # incidents in one message
 _MOST_CHARS = 2000
-_STATES = {Happened.RESOLVED: "Over: ", Happened.WITHDRAWN: "Withdrawn: ", ESCALATED: "Nobody looks after it: "}
+_STATES = {Told.RESOLVED: "Over: ", Told.WITHDRAWN: "Withdrawn: ", Told.ESCALATED: "Nobody looks after it: "}
 _WORDS = {
     "straggler": "slow", "slow_phase": "slow now", "stalled": "stalled", "missing": "not begun",
     "worker_lost": "lost", "worker_failed": "failed", "out_of_memory": "out of memory", "run_stalled": "run stalled",
@@ -29,12 +29,12 @@ _WORDS = {
 def content(alert: Alert, finding: Finding, happened: str) -> Content:
     """All that is told, as JSON; times are RFC 3339 UTC, costs seconds. Names are legible and cut."""
     run = finding.run
-    begins = happened in (Happened.OPENED, ESCALATED)
+    begins = happened in BEGINNINGS
     over = finding.state == FindingState.RESOLVED or not begins
     told: Content = {
         "happened": happened,
         "over": over,
-        "page": (alert.pages and begins) or happened == ESCALATED,
+        "page": (alert.pages and begins) or happened == Told.ESCALATED,
         "alert": str(alert.pk),
         "finding": str(finding.pk),
         "kind": finding.kind,
@@ -46,7 +46,7 @@ def content(alert: Alert, finding: Finding, happened: str) -> Content:
         "rounds": finding.rounds[-_MOST_NAMES:],
         "opened_at": _moment(finding.opened_at),
         "resolved_at": _moment(finding.resolved_at),
-        "by": str(alert.changed_by) if happened == Happened.RESOLVED and finding.state == FindingState.OPEN else None,
+        "by": str(alert.changed_by) if happened == Told.RESOLVED and finding.state == FindingState.OPEN else None,
         "cost": cost(finding),
         "observed": _text(finding.observed),
         "hypothesis": _text(finding.hypothesis),
@@ -60,7 +60,7 @@ def content(alert: Alert, finding: Finding, happened: str) -> Content:
 def test_content(channel: Channel) -> Content:
     """What "send a test" sends."""
     told: Content = {
-        "happened": TEST, "over": True, "page": False, "alert": None, "team": _name(channel.team.name),
+        "happened": Told.TEST, "over": True, "page": False, "alert": None, "team": _name(channel.team.name),
         "title": "Roundwatch: a test", "url": settings.PUBLIC_URL + reverse("alerts:channels"),
     }  # fmt: skip
     said = f"This is a test of “{_name(channel.name)}” of {told['team']}. Alerts arrive here from now on."
@@ -68,10 +68,10 @@ def test_content(channel: Channel) -> Content:
 
 
 def summary(channel: Channel, held: Sequence[Content]) -> Content:
-    """What is told in one message of incidents that opened in quiet hours and want nobody any more."""
+    """What is told in one message of incidents that opened in quiet hours and are over."""
     newest = {each["alert"]: each for each in held}
     told: Content = {
-        "happened": SUMMARY, "over": True, "page": False, "alert": None, "team": _name(channel.team.name),
+        "happened": Told.SUMMARY, "over": True, "page": False, "alert": None, "team": _name(channel.team.name),
         "alerts": list(newest), "url": settings.PUBLIC_URL + reverse("alerts:inbox"),
         "title": f"While it was quiet: {len(newest)} incident{'' if len(newest) == 1 else 's'}, none left open",
     }  # fmt: skip
@@ -85,12 +85,13 @@ def title(told: Content) -> str:
     state = _STATES.get(told["happened"], "")
     where = f" {told['phase']}" if told["phase"] else ""
     who = f" on {_names(told['workers'])}" if told["workers"] else ""
-    return f"{state}{what(told['kind'])}{where}{who} · {told['run']['name']}"
+    return f"{state}{what(told['kind'], told['phase'])}{where}{who} · {told['run']['name']}"
 
 
-def what(kind: str) -> str:
-    """A kind of finding in words."""
-    return _WORDS.get(kind, kind.replace("_", " "))
+def what(kind: str, phase: str) -> str:
+    """A kind of finding in words, as they stand before its phase, which may be empty."""
+    words = _WORDS.get(kind, kind.replace("_", " "))
+    return words if phase else words.removesuffix(":")
 
 
 def text(told: Content) -> str:

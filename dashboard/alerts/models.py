@@ -7,7 +7,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
-from ingest.models.outbox import Happened
+from dashboard.alerts.told import Told
 
 SECRET_BYTES = 32
 
@@ -40,9 +40,6 @@ class Held(models.TextChoices):
 
     QUIET = "quiet"
     UNACKNOWLEDGED = "unacknowledged"
-
-
-ESCALATED, SUMMARY, TEST = "escalated", "summary", "test"
 
 
 class Setup(models.Model):
@@ -147,9 +144,7 @@ class Delivery(models.Model):
     channel = models.ForeignKey(Channel, models.CASCADE, related_name="deliveries")
     alert = models.ForeignKey(Alert, models.CASCADE, null=True, related_name="deliveries", db_constraint=False)
     outbox = models.ForeignKey("ingest.Outbox", models.CASCADE, null=True, related_name="+", db_constraint=False)
-    happened = models.CharField(
-        max_length=16, choices=[*Happened.choices, *((each, each.title()) for each in (ESCALATED, SUMMARY, TEST))]
-    )
+    happened = models.CharField(max_length=16, choices=Told)
     content = models.JSONField()
     state = models.CharField(max_length=16, choices=DeliveryState, default=DeliveryState.WAITING)
     held = models.CharField(max_length=16, choices=Held, blank=True, default="")

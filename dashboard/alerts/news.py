@@ -9,8 +9,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from dashboard.alerts import listing, message
+from dashboard.alerts.told import Told
 from dashboard.teams.access import choice_of
-from ingest.models.outbox import Happened
 
 # An incident is told within its transaction, which may be seen some time after: it is looked for so long.
 _OVERLAP = dt.timedelta(seconds=10)
@@ -33,7 +33,7 @@ def news(request: HttpRequest) -> HttpResponse:
     since = max(_moment(request.GET.get("since", ""), now) - _OVERLAP, now - _LONGEST)
     opened = []
     for row in listing.opened_since(team.pk, since):
-        told = message.content(row, row.finding, Happened.OPENED)
+        told = message.content(row, row.finding, Told.OPENED)
         key = f"{row.pk}@{row.told_at.isoformat()}" if row.told_at else str(row.pk)
         opened.append(
             {"key": key, "title": told["title"], "page": told["page"], "url": reverse("alerts:alert", args=[row.pk])}

@@ -18,6 +18,7 @@ from dashboard.alerts import listing, message
 from dashboard.alerts.access import alert_for, must_change
 from dashboard.alerts.acts import ACTS, act
 from dashboard.alerts.models import Alert, AlertState
+from dashboard.alerts.told import Told
 from dashboard.teams.access import choice_of, may_change
 from dashboard.teams.models import Team, User
 from dashboard.teams.sign_in import signed_in
@@ -71,7 +72,7 @@ def alert(request: HttpRequest, alert_id: UUID) -> HttpResponse:
         return redirect(back + _filtered(request))
     context = {
         "line": _line(found),
-        "told": (told := message.content(found, found.finding, "opened")),
+        "told": (told := message.content(found, found.finding, Told.OPENED)),
         "cost": message.cost_words(told["cost"]),
         "deliveries": listing.deliveries(found.team_id).filter(alert=found),
         "allowed": may_change(request.user, found.team),
@@ -118,7 +119,7 @@ def _filters(team: Team, chosen: dict[str, str]) -> dict[str, Any]:
 
 
 def _line(row: Alert) -> Line:
-    return Line(row, message.link(row.finding), message.what(row.kind))
+    return Line(row, message.link(row.finding), message.what(row.kind, row.phase))
 
 
 def _asked(request: HttpRequest, name: str) -> str:

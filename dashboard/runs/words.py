@@ -65,4 +65,4 @@ def findings(row: RunRow) -> str:
     count = f"{row.open_findings} open" if row.open_findings else f"{row.all_findings} resolved"
     what = _FINDINGS.get(row.finding.kind, row.finding.kind)
     phase = legible(row.finding.phase)
-    return f"{count}: {what} {phase}".rstrip()
+    return f"{count}: {what} {phase}" if phase else f"{count}: {what.removesuffix(':')}"

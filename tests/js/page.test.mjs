@@ -6,7 +6,7 @@ import { relativeLabel } from "../../dashboard/live/static/live/js/axis.js";
 import { Clock } from "../../dashboard/live/static/live/js/clock.js";
 import { advanced } from "../../dashboard/live/static/live/js/connection.js";
 import { moreLines } from "../../dashboard/live/static/live/js/detail.js";
-import { grouped, judgedText, roundsText, tagOf } from "../../dashboard/live/static/live/js/findingcard.js";
+import { grouped, headingOf, judgedText, roundsText, tagOf } from "../../dashboard/live/static/live/js/findingcard.js";
 import { partsOf } from "../../dashboard/live/static/live/js/inspector.js";
 import { arrange } from "../../dashboard/live/static/live/js/lanes.js";
 import { Page } from "../../dashboard/live/static/live/js/page.js";
@@ -131,6 +131,13 @@ test("a page that was opened at a time of the past counts the rounds that have b
   assert.equal(page.fresh(), 1);
   page.view.followNow();
   assert.equal(page.fresh(), 0);
+});
+
+test("a finding's heading ends with its phase, and without a colon where there is none", () => {
+  assert.equal(headingOf({ kind: "interval_failed", phase: "to sync" }), "Check failed: to sync");
+  assert.equal(headingOf({ kind: "interval_failed", phase: "" }), "Check failed");
+  assert.equal(headingOf({ kind: "straggler", phase: "encode" }), "Slow encode");
+  assert.equal(headingOf({ kind: "worker_lost", phase: "" }), "worker lost");
 });
 
 test("a finding says which thresholds it was judged with that are not the default", () => {

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from dashboard.alerts.channels.letter import Letter, Undelivered, Way
+from dashboard.alerts.told import Told
 
 # Apprise's own limits, below ours for a try: to connect, and to read.
 _LIMITS = {"cto": "2", "rto": "3", "redirect": "no"}
@@ -68,7 +69,7 @@ def _with(url: str, **more: str) -> str:
 
 def _pagerduty(found: re.Match[str], letter: Letter) -> str:
     """One incident for each alert, resolved when it is over; nobody is woken for what is over already."""
-    action = "resolve" if letter.content["over"] and letter.content["happened"] != "test" else "trigger"
+    action = "resolve" if letter.content["over"] and letter.content["happened"] != Told.TEST else "trigger"
     about = letter.content["alert"] or str(letter.key)
     return _with(f"pagerduty://{found[1]}@{found[1]}", action=action, dedup=f"roundwatch-{about}")
 

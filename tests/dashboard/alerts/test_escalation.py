@@ -121,7 +121,10 @@ def test_who_was_told_at_once_is_not_told_twice(run: Run, receiver: Receiver) ->
     assert not Delivery.objects.filter(state="held").exists()
 
 
-def test_it_is_told_in_quiet_hours_only_where_pages_are(run: Run, receiver: Receiver) -> None:
+@pytest.mark.parametrize(("acknowledged", "told"), [(False, [("pager", "escalated", True)]), (True, [])])
+def test_it_is_told_in_quiet_hours_only_where_pages_are(
+    run: Run, receiver: Receiver, cast: Cast, *, acknowledged: bool, told: list[tuple[str, str, bool]]
+) -> None:
     opened(run, receiver)
     now = timezone.now()
     Channel.objects.filter(name="pager").update(
@@ -134,7 +137,9 @@ def test_it_is_told_in_quiet_hours_only_where_pages_are(run: Run, receiver: Rece
     Channel.objects.update(quiet_from=None, quiet_to=None)
     Delivery.objects.filter(state="held").update(next_try_at=now)
     Outbox.objects.update(due_at=now)
-    assert heard(receiver) == [("pager", "escalated", True)]
+    if acknowledged:
+        act(Alert.objects.get(), "acknowledge", cast.member)
+    assert heard(receiver) == told
 
 
 def test_a_rule_says_both_whom_and_after_how_long(cast: Cast) -> None:

@@ -82,6 +82,13 @@ def test_nonsense_is_refused_and_changes_nothing(cast: Cast, alert: Alert) -> No
     assert alert.state == "open"
 
 
+def test_the_form_of_a_rule_says_what_it_means_to_leave_a_part_empty(cast: Cast) -> None:
+    text = page(cast, "/alerts/rules/")
+    assert "a part that is left empty matches any finding" in text
+    assert "Escalate after this many minutes" in text
+    assert "leave both empty for no escalation" in text
+
+
 def test_viewers_look_and_change_nothing(cast: Cast, alert: Alert) -> None:
     channel, rule = hook(cast.team, "https://hooks.example.org/secret-path"), rules.of(cast.team)[0]
     client = browser_of(cast.viewer)

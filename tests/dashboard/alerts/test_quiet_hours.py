@@ -12,12 +12,15 @@ from dashboard.alerts import holding, quiet, rules
 from dashboard.alerts.acts import act
 from dashboard.alerts.models import Alert, Channel, Delivery
 from dashboard.alerts.tasks import tell
+from ingest.detection.verdicts import Verdict
 from ingest.models import Outbox, Run
+from ingest.store import findings
 from tests.cast import Cast, browser_of
 from tests.dashboard.alerts.receivers import Receiver
-from tests.dashboard.alerts.telling import SLOW, hook, judged, slow_run
+from tests.dashboard.alerts.telling import NOON_NS, SLOW, hook, judged, once, slow_run
 
 BERLIN = "Europe/Berlin"
+PHASES = ("encode", "save")
 
 
 @pytest.fixture
@@ -42,6 +45,10 @@ def over() -> None:
     Channel.objects.update(quiet_from=None, quiet_to=None)
     Delivery.objects.filter(state="held").update(next_try_at=now)
     Outbox.objects.exclude(due_at=None).update(due_at=now)
+
+
+def of_phase(phase: str) -> Verdict:
+    return replace(SLOW, phase=phase, fingerprint=f"straggler:{phase}")
 
 
 def states() -> list[str]:
@@ -85,22 +92,95 @@ def test_what_is_still_open_is_told_when_they_are_over(run: Run, receiver: Recei
 
 
 @pytest.mark.django_db
-def test_what_is_over_by_then_is_told_in_one_message(run: Run, receiver: Receiver, cast: Cast) -> None:
+def test_what_is_over_by_then_is_told_in_one_message(run: Run, receiver: Receiver) -> None:
     for phase in ("encode", "upload", "apply"):
-        judged(run, replace(SLOW, phase=phase, fingerprint=f"straggler:{phase}"))
+        judged(run, of_phase(phase))
         assert heard(receiver) == []
     judged(run)
     assert heard(receiver) == []
-    judged(run, replace(SLOW, phase="save", fingerprint="straggler:save"))
-    tell()
-    act(Alert.objects.get(phase="save"), "acknowledge", cast.member)
     over()
     (message,) = heard(receiver)
     assert (message["happened"], message["over"], message["page"]) == ("summary", True, False)
-    assert message["title"] == "While it was quiet: 4 incidents, none left open"
-    assert message["text"].count("host-07") == 4
+    assert message["title"] == "While it was quiet: 3 incidents, none left open"
+    assert message["text"].count("host-07") == 3
     assert set(states()) == {"summarised", "delivered"}
     assert not Outbox.objects.exclude(due_at=None).exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("lasting", PHASES)
+def test_what_is_acknowledged_and_goes_on_is_told_by_itself_and_so_is_its_end(
+    run: Run, receiver: Receiver, cast: Cast, lasting: str
+) -> None:
+    # Whether it was held before or after what is over makes no difference.
+    for phase in PHASES:
+        judged(run, *map(of_phase, PHASES[: PHASES.index(phase) + 1]))
+        assert heard(receiver) == []
+    act(Alert.objects.get(phase=lasting), "acknowledge", cast.member)
+    judged(run, of_phase(lasting))
+    assert heard(receiver) == []
+    over()
+    got = {each["happened"]: each["title"] for each in heard(receiver)}
+    assert got == {
+        "opened": f"slow {lasting} on host-07 · vit-b16", "summary": "While it was quiet: 1 incident, none left open",
+    }  # fmt: skip
+    judged(run)
+    assert [(each["happened"], each["phase"]) for each in heard(receiver)] == [("resolved", lasting)]
+
+
+@pytest.mark.django_db
+def test_of_what_is_silenced_nothing_is_told_when_they_are_over(run: Run, receiver: Receiver, cast: Cast) -> None:
+    judged(run, SLOW)
+    assert heard(receiver) == []
+    act(Alert.objects.get(), "silence", cast.member)
+    over()
+    assert heard(receiver) == []
+    assert states() == ["dropped"]
+    judged(run)
+    assert heard(receiver) == []
+
+
+@pytest.mark.django_db
+def test_what_was_silenced_until_before_they_are_over_is_told_as_what_is_open(
+    run: Run, receiver: Receiver, cast: Cast
+) -> None:
+    judged(run, SLOW)
+    assert heard(receiver) == []
+    act(Alert.objects.get(), "silence", cast.member)
+    Alert.objects.update(silenced_until=timezone.now())
+    over()
+    assert [each["happened"] for each in heard(receiver)] == ["opened"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("after", [False, True])
+def test_what_was_told_among_others_as_over_has_no_end_to_be_told(run: Run, receiver: Receiver, *, after: bool) -> None:
+    once(run, 3)
+    if after:
+        findings.put_once(run, "straggler", 4, [replace(of_phase("save"), resolved_ns=NOON_NS + 10**9)])
+    assert heard(receiver) == []
+    over()
+    assert [each["happened"] for each in heard(receiver)] == ["summary"]
+    findings.put_once(run, "straggler", 3, [])
+    assert heard(receiver) == []
+
+
+@pytest.mark.django_db
+def test_what_was_told_before_and_is_opened_again_by_hand_is_not_told_as_over(
+    run: Run, receiver: Receiver, cast: Cast
+) -> None:
+    hours = Channel.objects.values("quiet_from", "quiet_to").get()
+    Channel.objects.update(quiet_from=None)
+    judged(run, SLOW)
+    assert [each["happened"] for each in heard(receiver)] == ["opened"]
+    Channel.objects.update(**hours)
+    act(Alert.objects.get(), "resolve", cast.member)
+    assert heard(receiver) == []
+    act(Alert.objects.get(), "reopen", cast.member)
+    over()
+    assert heard(receiver) == []
+    judged(run)
+    assert [each["happened"] for each in heard(receiver)] == ["resolved"]
 
 
 @pytest.mark.django_db

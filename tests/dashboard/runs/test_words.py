@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dashboard.runs.pictures import BAR_WIDTH, CURVE_HEIGHT, CURVE_WIDTH, bar, curve
-from dashboard.runs.words import ago, duration, percent, seconds
-from ingest.queries.run_list import RecentRound
+from dashboard.runs.words import ago, duration, findings, percent, seconds
+from ingest.models import Run
+from ingest.queries.run_list import NewestFinding, RecentRound, RunRow
 from tests.dashboard.runs_of import kinds
 
 
@@ -85,3 +86,15 @@ def test_a_bar_leaves_unexplained_time_empty_and_never_overflows() -> None:
     assert full is not None
     assert full.parts[-1].x + full.parts[-1].width == pytest.approx(BAR_WIDTH, abs=0.02)
     assert bar(None) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "phase", "words"),
+    [
+        ("interval_failed", "to sync", "1 open: check failed: to sync"),
+        ("interval_failed", "", "1 open: check failed"),
+        ("straggler", "encode", "1 open: slow encode"), ("worker_lost", "", "1 open: worker_lost"),
+    ],
+)  # fmt: skip
+def test_no_colon_is_left_where_no_phase_follows(kind: str, phase: str, words: str) -> None:
+    assert findings(RunRow(Run(), open_findings=1, finding=NewestFinding(kind, phase, "warning", ""))) == words

@@ -1,12 +1,15 @@
 """What a team and a run have set becomes the policies that judge, and findings say so."""
 
 import math
+import re
 from dataclasses import fields
 
+import numpy as np
 import pytest
 
 from ingest.detection import imbalance, memory, straggler, training_health, utilisation_trap, work_on_path
 from ingest.detection.slow_phase.judge import LOST, MISSING, RUN_STALLED, SLOW, STALLED
+from ingest.detection.slow_phase.limits import limits
 from ingest.detection.thresholds import BY_KEY, DEFAULT, SUBJECTS, Threshold, Thresholds, of
 from tests.ingest import scenarios
 from tests.ingest.detection.histories import history
@@ -29,6 +32,21 @@ def test_each_has_its_default_from_its_policy_within_its_bounds(threshold: Thres
     for value in (threshold.most * 1.01, threshold.least - abs(threshold.least) / 100, math.nan, math.inf, -1.0):
         assert not threshold.allows(value)
         assert of({threshold.key: value}, {threshold.key: value}) is DEFAULT
+
+
+@pytest.mark.parametrize("threshold", BY_KEY.values(), ids=lambda one: one.key)
+def test_what_each_means_is_said_in_sentences_that_lean_on_no_line_above(threshold: Threshold) -> None:
+    first = threshold.meaning.split()[0]
+    assert first not in {"And", "Or", "Of", "In", "By", "From", "For", "So", "Share", "Utilisation"}
+    assert not re.search(r"\b(the same|so (many|much|far|long|soon))\b", threshold.meaning, re.IGNORECASE)
+
+
+def test_amber_beyond_slow_has_no_effect_and_the_threshold_says_so() -> None:
+    policies = (of({"slow_phase.suspect_s": value}, {}).slow_phase for value in (0.5, 3.0, 600.0))
+    found = [limits(np.array([0.1] * 8), 9, None, 5.0, policy) for policy in policies]
+    assert [one.suspect_s for one in found] == pytest.approx([0.6, 1.1, 1.1])
+    assert [one.slow_s for one in found] == pytest.approx([1.1] * 3)
+    assert "has no effect" in BY_KEY["slow_phase.suspect_s"].meaning
 
 
 def test_none_is_listed_twice_and_every_subject_is_judged_by() -> None:

@@ -61,13 +61,19 @@ export function judgedText({ evidence }) {
   return said.length ? `Judged with ${said.join("; ")}.` : "";
 }
 
+/** What a card says first: what was found, and in which phase, which what was found may be without. */
+export function headingOf({ kind, phase }) {
+  const title = KIND_TITLES[kind];
+  if (!title) return kind.replaceAll("_", " ");
+  return phase ? `${title} ${isolated(phase)}` : title.replace(/:$/, "");
+}
+
 /** A card of one finding; `show` leads to a bar, `stacks` draws what was taken of its processes, `round` may be null. */
 export function findingCard(finding, scene) {
   const { store, words, stacks } = scene;
-  const heading = KIND_TITLES[finding.kind] ? `${KIND_TITLES[finding.kind]} ${isolated(finding.phase)}` : finding.kind.replaceAll("_", " ");
   const tag = tagOf(finding, words.round);
   return el("section", { class: "card finding", "data-severity": finding.severity },
-    el("header", {}, el("h3", {}, heading), tag && el("span", { class: `tag ${isInfo(finding) ? "" : finding.state}` }, tag)),
+    el("header", {}, el("h3", {}, headingOf(finding)), tag && el("span", { class: `tag ${isInfo(finding) ? "" : finding.state}` }, tag)),
     el("p", {}, el("span", { class: "tag observed" }, "observed"), " ", finding.observed),
     finding.hypothesis && el("p", {}, el("span", { class: "tag hypothesis" }, "hypothesis"), " ", finding.hypothesis),
     judgedText(finding) && el("p", { class: "muted" }, judgedText(finding)),
