@@ -251,7 +251,7 @@ def judge_intervals(run_id: str) -> None:
             )
             if verdicts is not None:
                 changed = findings.put_lasting(run, interval_checks.KIND, _known_from(history), verdicts)
-            asked = {one.identity for one in intervals.asked(run).intervals}
+            asked = {(one.name, one.identity) for one in intervals.asked(run).intervals}
             changed += asked_intervals.withdraw_others(run, interval_checks.KIND, asked)
     publish_findings(key, changed)
     if judged is not None:

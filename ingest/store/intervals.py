@@ -56,10 +56,10 @@ def put_off(run_id: UUID, asked_at: dt.datetime | None) -> None:
         IntervalsDue.objects.filter(pk=run_id, asked_at=asked_at).update(asked_at=timezone.now() + _AGAIN)
 
 
-def withdraw_others(run: Run, kind: str, asked: set[str]) -> Changed:
-    """Take back what was found of definitions that are not `asked` (Interval.identity, as findings keep it)."""
+def withdraw_others(run: Run, kind: str, asked: set[tuple[str, str]]) -> Changed:
+    """Take back what was found of definitions that are not `asked` (name and Interval.identity, as findings keep)."""
     rows = Finding.objects.filter(run=run, kind=kind).exclude(workers=[])
-    stale = [row for row in rows if row.evidence.get("interval") not in asked]
+    stale = [row for row in rows if (row.phase, row.evidence.get("interval")) not in asked]
     return [changed for row in stale if (changed := findings.withdraw_one(row, _CHANGED))]
 
 

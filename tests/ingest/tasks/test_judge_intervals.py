@@ -46,6 +46,11 @@ def found(run: Run) -> list[tuple[str, list[int]]]:
     return [(row.state, row.rounds) for row in rows]
 
 
+def said(run: Run) -> dict[str, bool]:
+    """By interval, whether what was found of it stands or was taken back."""
+    return {row.phase: bool(row.workers) for row in Finding.objects.filter(run=run, kind="interval_failed")}
+
+
 def waiting() -> int:
     """How many of the task wait for Celery."""
     return sum(b"ingest.judge_intervals" in each for each in client().lrange(QUEUE, 0, -1))
@@ -180,6 +185,38 @@ def test_other_words_for_an_interval_take_back_nothing_that_was_found(
 
     assert found(story.run) == [("resolved", [1, 2])]
     assert intervals.asked(story.run).stamp == stamp
+
+
+def test_a_check_changed_by_less_than_is_shown_is_judged_anew(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = told(cast)
+    row = asked(story.run, 5.0)
+    judge_intervals(str(story.run.pk))
+    before = intervals.asked(story.run).stamp
+
+    row.most_s = 5.0000001
+    store.save(row, story.run)
+    assert intervals.asked(story.run).stamp != before
+    # Only what it is known by tells that the check is another.
+    monkeypatch.setattr(interval_checks, "judge", lambda *_: ())
+    judge_intervals(str(story.run.pk))
+    assert found(story.run) == []
+
+
+def test_what_was_found_under_a_name_that_is_no_more_is_taken_back(cast: Cast) -> None:
+    story = told(cast)
+    row, other = asked(story.run, 5.0), asked(story.run, 5.0, name="beside")
+    judge_intervals(str(story.run.pk))
+    row.name = "renamed"
+    store.save(row, story.run)
+    judge_intervals(str(story.run.pk))
+    assert said(story.run) == {"apply": False, "beside": True, "renamed": True}
+
+    # Another of equal boundaries says nothing for one that is deleted.
+    store.remove(other, story.run)
+    judge_intervals(str(story.run.pk))
+    assert said(story.run) == {"apply": False, "beside": False, "renamed": True}
 
 
 def test_an_interval_that_a_round_lacks_says_which_boundary(cast: Cast) -> None:
