@@ -250,7 +250,9 @@ def judge_intervals(run_id: str) -> None:
                 key, interval_checks.KIND, lambda: interval_checks.judge(history, *intervals.looked_at(run, history))
             )
             if verdicts is not None:
-                changed = findings.put_lasting(run, interval_checks.KIND, _known_from(history), verdicts)
+                # What somebody asks for today of a run that ended long ago is shown, and nobody is woken by it.
+                quiet = run.ended_at is not None
+                changed = findings.put_lasting(run, interval_checks.KIND, _known_from(history), verdicts, quiet=quiet)
             asked = {(one.name, one.identity) for one in intervals.asked(run).intervals}
             changed += asked_intervals.withdraw_others(run, interval_checks.KIND, asked)
     publish_findings(key, changed)

@@ -57,10 +57,14 @@ def put_off(run_id: UUID, asked_at: dt.datetime | None) -> None:
 
 
 def withdraw_others(run: Run, kind: str, asked: set[tuple[str, str]]) -> Changed:
-    """Take back what was found of definitions that are not `asked` (name and Interval.identity, as findings keep)."""
+    """Take back what was found of definitions that are not `asked` (name and Interval.identity, as findings keep).
+
+    Of a run that has ended people are not told what was over anyway.
+    """
+    quiet = run.ended_at is not None
     rows = Finding.objects.filter(run=run, kind=kind).exclude(workers=[])
     stale = [row for row in rows if (row.phase, row.evidence.get("interval")) not in asked]
-    return [changed for row in stale if (changed := findings.withdraw_one(row, _CHANGED))]
+    return [changed for row in stale if (changed := findings.withdraw_one(row, _CHANGED, quiet=quiet))]
 
 
 def _judge(row: Interval, seen: Run) -> None:

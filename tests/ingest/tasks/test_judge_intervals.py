@@ -5,7 +5,7 @@ import pytest
 from ingest.detection import interval_checks, named_intervals
 from ingest.feed.connection import client
 from ingest.feed.starting import QUEUE
-from ingest.models import Analysis, Finding, Interval, IntervalsDue, Run
+from ingest.models import Analysis, Finding, Interval, IntervalsDue, Outbox, Run
 from ingest.queries import intervals
 from ingest.store import deletion
 from ingest.store import intervals as store
@@ -49,6 +49,12 @@ def found(run: Run) -> list[tuple[str, list[int]]]:
 def said(run: Run) -> dict[str, bool]:
     """By interval, whether what was found of it stands or was taken back."""
     return {row.phase: bool(row.workers) for row in Finding.objects.filter(run=run, kind="interval_failed")}
+
+
+def told_of(run: Run) -> list[str]:
+    """What people are told of its intervals, in order."""
+    told = Outbox.objects.filter(finding__run=run, finding__kind="interval_failed").order_by("pk")
+    return list(told.values_list("happened", flat=True))
 
 
 def waiting() -> int:
@@ -105,6 +111,33 @@ def test_of_an_ended_run_it_is_judged_too_and_is_over(cast: Cast) -> None:
     judge_intervals(str(story.run.pk))
 
     assert found(story.run) == [("resolved", [1, 2])]
+
+
+def test_of_what_is_asked_of_an_ended_run_people_are_not_told(cast: Cast) -> None:
+    ended, running = told(cast), told(cast, key="run-2")
+    judge(ended, 0, 1, 2)
+    ended.finish()
+    row = asked(ended.run, 5.0, own=False)
+    for story in (ended, running):
+        judge_intervals(str(story.run.pk))
+    assert found(ended.run) == [("resolved", [1, 2])]
+    assert (told_of(ended.run), told_of(running.run)) == ([], ["opened"])
+
+    store.remove(row, running.run)
+    for story in (ended, running):
+        judge_intervals(str(story.run.pk))
+    assert (found(ended.run), found(running.run)) == ([], [])
+    assert (told_of(ended.run), told_of(running.run)) == ([], ["opened", "resolved", "withdrawn"])
+
+
+def test_the_end_of_what_was_open_is_told_though_the_run_has_ended(cast: Cast) -> None:
+    story = told(cast)
+    row = asked(story.run, 5.0)
+    judge_intervals(str(story.run.pk))
+    story.finish()
+    store.remove(row, story.run)
+    judge_intervals(str(story.run.pk))
+    assert told_of(story.run) == ["opened", "resolved"]
 
 
 def test_a_projects_interval_is_of_all_its_runs_and_a_runs_own_wins(cast: Cast) -> None:
