@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.db import IntegrityError
+from django.http import Http404
 
 from dashboard.teams.names import legible
 from ingest.models import Interval, Run
@@ -70,7 +71,18 @@ class IntervalForm(IntervalModelForm):
         return cleaned
 
     def stored(self) -> Interval | None:
-        """Store it where it is valid, and have it judged; None where it is not, or where another was quicker."""
+        """Store it where it is valid, and have it judged; None where it is not.
+
+        Raises Http404 where the definition or its run has been deleted meanwhile.
+        """
+        try:
+            # What others define at once would not be seen by a check before.
+            with store.changing(self.instance, self.run):
+                return self._stored()
+        except store.GoneError:
+            raise Http404("no such interval") from None
+
+    def _stored(self) -> Interval | None:
         if not self.is_valid():
             return None
         row = self.instance
@@ -82,3 +94,11 @@ class IntervalForm(IntervalModelForm):
             self.add_error("name", _TAKEN)
             return None
         return row
+
+
+def forget(row: Interval, run: Run) -> None:
+    """Have it measured no more. Raises Http404 where somebody else was quicker, or the run (looked at) is no more."""
+    try:
+        store.remove(row, run)
+    except store.GoneError:
+        raise Http404("no such interval") from None

@@ -120,9 +120,7 @@ def _content(verdict: Verdict) -> _Content:
     )
 
 
-def _put(
-    run: Run, verdict: Verdict, content: _Content, *, known_from: int = 0, quiet: bool = False
-) -> Finding | None:
+def _put(run: Run, verdict: Verdict, content: _Content, *, known_from: int = 0, quiet: bool = False) -> Finding | None:
     for lost in range(_TRIES):
         with transaction.atomic():
             rows = _of(run, verdict.kind).filter(fingerprint=verdict.fingerprint)

@@ -1,6 +1,8 @@
 """Intervals as people define them. A change is judged at once, and found by the watcher should that be lost."""
 
 import datetime as dt
+from collections.abc import Iterator
+from contextlib import contextmanager
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -10,6 +12,7 @@ from ingest.feed.starting import start
 from ingest.models import Finding, Interval, IntervalsDue, Run
 from ingest.store import findings
 from ingest.store.findings import Changed
+from ingest.store.locks import Lock, hold
 
 _AGAIN = dt.timedelta(minutes=10)  # when what failed is tried again, unless somebody changes it before
 TASK = "ingest.judge_intervals"
@@ -22,21 +25,38 @@ ON CONFLICT (run_id) DO UPDATE SET asked_at = excluded.asked_at
 """
 
 
-@transaction.atomic
+class GoneError(LookupError):
+    """The definition or its run is no more."""
+
+
+@contextmanager
+def changing(row: Interval, seen: Run) -> Iterator[Interval | None]:
+    """A transaction that alone changes the team's intervals; gives `row` as it is stored, None where it is new.
+
+    Raises GoneError for a row that somebody has deleted, and for a run (`seen`) that is no more.
+    """
+    with transaction.atomic():
+        hold(Lock.INTERVALS, seen.team_id)
+        before = Interval.objects.filter(pk=row.pk).first() if row.pk else None
+        if (row.pk and before is None) or not Run.objects.filter(pk=seen.pk).exists():
+            raise GoneError
+        yield before
+
+
 def save(row: Interval, seen: Run) -> None:
-    """Store a definition; that of a run looked at (`seen`) is judged first."""
-    before = Interval.objects.filter(pk=row.pk).first() if row.pk else None
-    row.save()
-    _judge(row, seen)
-    if before is not None and before.run_id != row.run_id:
-        _judge(before, seen)
+    """Store a definition; that of a run looked at (`seen`) is judged first. Raises GoneError, as `changing` does."""
+    with changing(row, seen) as before:
+        row.save()
+        _judge(row, seen)
+        if before is not None and before.run_id != row.run_id:
+            _judge(before, seen)
 
 
-@transaction.atomic
 def remove(row: Interval, seen: Run) -> None:
-    """Forget a definition."""
-    row.delete()
-    _judge(row, seen)
+    """Forget a definition. Raises GoneError, as `changing` does."""
+    with changing(row, seen):
+        row.delete()
+        _judge(row, seen)
 
 
 def is_due(run_id: UUID) -> dt.datetime | None:
