@@ -6,7 +6,7 @@ from django import forms
 from django.db import IntegrityError
 from django.http import Http404
 
-from dashboard.teams.names import legible
+from dashboard.teams.names import all_seen
 from ingest.models import Interval, Run
 from ingest.queries import intervals
 from ingest.store import intervals as store
@@ -18,6 +18,7 @@ else:
 _PROJECT, _RUN = "project", "run"
 _LEAST_S = 0.001
 _TAKEN = "There is one of this name already."
+_UNSEEN = "It has line breaks, characters that cannot be seen, or marks that turn the words around it."
 _PARTS = {"which": "first or last", "of": "start, end or event", "name": "name of the phase or event"}
 _ENDS = {f"{end}_{part}": label for end in ("begin", "end") for part, label in _PARTS.items()}
 
@@ -64,8 +65,8 @@ class IntervalForm(IntervalModelForm):
             self.add_error("name", _TAKEN)
         if others.count() >= store.MOST:
             self.add_error(None, f"There are {store.MOST} already, and more are not measured.")
-        if "name" in cleaned and legible(cleaned["name"]) != cleaned["name"]:
-            self.add_error("name", "It has characters that cannot be seen or turn the words around it.")
+        if "name" in cleaned and not all_seen(cleaned["name"]):
+            self.add_error("name", _UNSEEN)
         if all(cleaned.get(f"begin_{part}") == cleaned.get(f"end_{part}") for part in _PARTS):
             self.add_error("end_name", "It begins and ends at the same instant.")
         return cleaned
