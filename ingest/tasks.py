@@ -235,11 +235,18 @@ def analyse_round(run_id: str, index: int, generation: int) -> None:
 
 @shared_task(name="ingest.judge_intervals")
 def judge_intervals(run_id: str) -> None:
-    """Judge a run's intervals anew, as they are asked for now; the watcher asks again until that is done."""
+    """Judge a run's intervals anew, as they are asked for now; the watcher asks again until that is done.
+
+    Asked for again, it costs one statement.
+    """
     key = UUID(run_id)
-    since = asked_intervals.is_due(key)
+    if asked_intervals.is_due(key) is None:
+        return
     with transaction.atomic():
         hold(Lock.JUDGING, key)
+        since = asked_intervals.is_due(key)
+        if since is None:  # whoever held the lock has judged them
+            return
         judged = judging_windows.whole(key)
         changed: Changed = []
         verdicts: Sequence[Verdict] | None = ()
@@ -259,6 +266,7 @@ def judge_intervals(run_id: str) -> None:
     if judged is not None:
         _analyse_newest_again(key)
     (asked_intervals.put_off if verdicts is None else asked_intervals.judged)(key, since)
+    asked_intervals.ask_again_if_due(key)
 
 
 def _analyse_newest_again(run_id: UUID) -> None:

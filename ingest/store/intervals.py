@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from ingest.feed.starting import start
@@ -60,8 +61,8 @@ def remove(row: Interval, seen: Run) -> None:
 
 
 def is_due(run_id: UUID) -> dt.datetime | None:
-    """When the run's intervals were last changed, if they have not been judged since."""
-    return IntervalsDue.objects.filter(pk=run_id).values_list("asked_at", flat=True).first()
+    """When the run's intervals were last changed, if they have not been judged since and are to be by now."""
+    return IntervalsDue.objects.filter(pk=run_id, asked_at__lte=Now()).values_list("asked_at", flat=True).first()
 
 
 def judged(run_id: UUID, asked_at: dt.datetime | None) -> None:
@@ -76,6 +77,12 @@ def put_off(run_id: UUID, asked_at: dt.datetime | None) -> None:
         IntervalsDue.objects.filter(pk=run_id, asked_at=asked_at).update(asked_at=timezone.now() + _AGAIN)
 
 
+def ask_again_if_due(run_id: UUID) -> None:
+    """Have the run judged once more where somebody has changed its intervals meanwhile."""
+    if is_due(run_id) is not None:
+        start(TASK, str(run_id))
+
+
 def withdraw_others(run: Run, kind: str, asked: set[tuple[str, str]]) -> Changed:
     """Take back what was found of definitions that are not `asked` (name and Interval.identity, as findings keep).
 
@@ -88,6 +95,9 @@ def withdraw_others(run: Run, kind: str, asked: set[tuple[str, str]]) -> Changed
 
 
 def _judge(row: Interval, seen: Run) -> None:
+    # Of many changes the first starts the task: until that has judged it finds the others, locked out while we look.
+    started = IntervalsDue.objects.select_for_update().filter(pk=seen.pk, asked_at__lte=Now()).exists()
     with connection.cursor() as cursor:
         cursor.execute(_DUE, [row.team_id, row.project, row.run_id, row.run_id])
-    transaction.on_commit(lambda: start(TASK, str(seen.pk)), robust=True)
+    if not started:
+        transaction.on_commit(lambda: start(TASK, str(seen.pk)), robust=True)

@@ -4,13 +4,13 @@ import pytest
 
 from ingest.detection import interval_checks, named_intervals
 from ingest.feed.connection import client
-from ingest.feed.starting import QUEUE
+from ingest.feed.starting import MOST_WAITING, QUEUE
 from ingest.models import Analysis, Finding, Interval, IntervalsDue, Outbox, Run
-from ingest.queries import intervals
+from ingest.queries import intervals, judging_windows
 from ingest.store import deletion
 from ingest.store import intervals as store
 from ingest.tasks import judge_intervals, judge_round
-from ingest.watch import judge_intervals as ask
+from ingest.watch import Intervals as Asking
 from tests.cast import Cast
 from tests.ingest import scenarios
 from tests.ingest.storing import Story
@@ -159,19 +159,69 @@ def test_a_projects_interval_is_of_all_its_runs_and_a_runs_own_wins(cast: Cast) 
 def test_the_watcher_asks_until_it_is_judged(cast: Cast, quiet: None) -> None:
     story = told(cast)
     row = asked(story.run, 5.0)
-    before = waiting()
-    ask()
-    assert waiting() == before + 1
+    before, now = waiting(), [100.0]
+    asking = Asking(clock=lambda: now[0])
+    for moment, more in ((100.0, 1), (105.0, 1), (114.9, 1), (115.0, 2)):
+        now[0] = moment
+        asking.scan()
+        assert waiting() == before + more
     judge_intervals(str(story.run.pk))
     assert not IntervalsDue.objects.exists()
-    ask()
-    assert waiting() == before + 1
+    now[0] = 200.0
+    asking.scan()
+    assert waiting() == before + 2
 
     # What is changed while it is judged is judged once more.
     since = store.is_due(story.run.pk)
     store.save(row, story.run)
     store.judged(story.run.pk, since)
     assert IntervalsDue.objects.count() == 1
+
+
+def test_what_found_no_room_is_asked_for_with_the_next_scan(cast: Cast, quiet: None) -> None:
+    asked(told(cast).run, 5.0)
+    asking, before = Asking(clock=lambda: 100.0), waiting()
+    client().rpush(QUEUE, *["full"] * MOST_WAITING)
+    asking.scan()
+    assert waiting() == before
+    client().lrem(QUEUE, 0, "full")
+    asking.scan()
+    assert waiting() == before + 1
+
+
+def test_many_changes_are_judged_once(cast: Cast, quiet: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = told(cast)
+    before = waiting()
+    row = asked(story.run, 5.0)
+    for most_s in (4.0, 3.0, 2.0):
+        row.most_s = most_s
+        store.save(row, story.run)
+    assert waiting() == before + 1
+
+    judge_intervals(str(story.run.pk))
+    assert found(story.run) == [("open", [1, 2])]
+    # Tasks that wait nevertheless look at nothing.
+    monkeypatch.setattr(judging_windows, "whole", lambda _: pytest.fail("it is judged once more"))
+    judge_intervals(str(story.run.pk))
+
+
+def test_a_change_while_it_is_judged_has_it_judged_once_more(
+    cast: Cast, quiet: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = told(cast)
+    row, before = asked(story.run, 5.0), waiting()
+
+    def changes(*_: object) -> tuple[()]:
+        store.save(row, story.run)
+        return ()
+
+    with monkeypatch.context() as slow:
+        slow.setattr(interval_checks, "judge", changes)
+        judge_intervals(str(story.run.pk))
+    assert waiting() == before + 1
+    judge_intervals(str(story.run.pk))
+    assert found(story.run) == [("open", [1, 2])]
+    assert waiting() == before + 1
 
 
 @pytest.mark.parametrize("of", ["ingest.detection.interval_checks.judge", "ingest.queries.intervals.looked_at"])
@@ -206,7 +256,7 @@ def test_other_words_for_an_interval_take_back_nothing_that_was_found(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     story = told(cast)
-    asked(story.run, 5.0)
+    row = asked(story.run, 5.0)
     judge_intervals(str(story.run.pk))
     stamp = intervals.asked(story.run).stamp
 
@@ -214,15 +264,14 @@ def test_other_words_for_an_interval_take_back_nothing_that_was_found(
     monkeypatch.setattr(named_intervals.Interval, "__str__", lambda one: f"other words for {one.name}")
     # Its check cannot fail again: only what it is known by tells that it is still asked for.
     monkeypatch.setattr(interval_checks, "judge", lambda *_: ())
+    store.save(row, story.run)
     judge_intervals(str(story.run.pk))
 
     assert found(story.run) == [("resolved", [1, 2])]
     assert intervals.asked(story.run).stamp == stamp
 
 
-def test_a_check_changed_by_less_than_is_shown_is_judged_anew(
-    cast: Cast, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_check_changed_by_less_than_is_shown_is_judged_anew(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     story = told(cast)
     row = asked(story.run, 5.0)
     judge_intervals(str(story.run.pk))
