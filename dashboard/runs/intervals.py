@@ -58,7 +58,7 @@ def intervals(request: HttpRequest, run_id: UUID) -> HttpResponse:
             raise PermissionDenied
         form = IntervalForm(request.POST, run=run)
         if stored := form.stored():
-            messages.success(request, f"“{stored}” is measured from now on, in rounds that have been, too.")
+            messages.success(request, f"“{stored}” is measured from now on, {_earlier(stored)}")
             return redirect("intervals", run.pk)
     newest = queries.newest_rounds(run.pk, _ROUNDS)[::-1]
     context = _context(run, form, allowed=allowed) | {"rounds": newest, "lines": lines(run, newest)}
@@ -71,7 +71,7 @@ def intervals(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def interval(request: HttpRequest, run_id: UUID, interval_id: int) -> HttpResponse:
     """Show a definition; a POST changes or deletes it."""
     run = run_for(request.user, run_id)
-    row = queries.defined(run).filter(pk=interval_id).first()
+    row = queries.defined_one(run, interval_id)
     if row is None:
         raise Http404("no such interval")
     allowed = may_change(request.user, run.team)
@@ -85,9 +85,14 @@ def interval(request: HttpRequest, run_id: UUID, interval_id: int) -> HttpRespon
             return redirect("intervals", run.pk)
         form = IntervalForm(request.POST, instance=row, run=run)
         if stored := form.stored():
-            messages.success(request, f"“{stored}” is changed.")
+            messages.success(request, f"“{stored}” is changed: it is measured so from now on, {_earlier(stored)}")
             return redirect("intervals", run.pk)
     return render(request, "runs/interval.html", _context(run, form, allowed=allowed) | {"row": row})
+
+
+def _earlier(row: Interval) -> str:
+    anew = " Its check is judged anew over the newest window of rounds and up to twenty before it."
+    return "and in earlier rounds when they are opened." + ("" if row.most_s is None else anew)
 
 
 def lines(run: Run, newest: Sequence[Round]) -> list[Line]:

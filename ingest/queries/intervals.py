@@ -45,6 +45,11 @@ def defined(run: Run) -> QuerySet[Interval]:
     return Interval.objects.filter(own).order_by("name", "run__started_at", "pk")
 
 
+def defined_one(run: Run, key: int) -> Interval | None:
+    """One of them; None where the run has none of that key, however great it is."""
+    return defined(run).filter(pk=key).first()
+
+
 def asked(run: Run) -> Asked:
     """What is measured of the run. The run's own wins over its project's, and both over what is measured anyway."""
     rows = sorted(defined(run), key=lambda row: (row.name, row.run_id is None))

@@ -53,7 +53,13 @@ def _invalid(_request: HttpRequest, error: Any) -> HttpResponse:
     first = error.errors[0] if error.errors else {}
     places = [str(part) for part in first.get("loc", ()) if isinstance(part, str)]
     message = str(first.get("msg", "This request could not be understood."))
-    return answer(422, "invalid", message.removeprefix("Value error, "), places[-1] if len(places) > 1 else None)
+    return answer(422, "invalid", message.removeprefix("Value error, "), _field(places))
+
+
+def _field(places: list[str]) -> str | None:
+    """What an error is about, from where it was met: a parameter, or a field of the body with those that it is in."""
+    in_body = places[:1] == ["body"] and len(places) > 2  # "body" and the argument's name come before it
+    return ".".join(places[2:] if in_body else places[1:][-1:]) or None
 
 
 def _refused(_request: HttpRequest, error: Any) -> HttpResponse:

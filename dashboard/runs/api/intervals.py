@@ -16,6 +16,9 @@ from ingest.models import Interval, Run
 from ingest.queries import intervals
 
 router = Router(tags=["intervals"])
+# The form's fields by those of the body.
+_ENDS = {f"{end}_{part}": f"{end}.{part}" for end in ("begin", "end") for part in ("which", "of", "name")}
+_FIELDS = {"name": "name", "most_s": "most_s", "of": "scope", **_ENDS}
 
 
 class BoundaryShape(Schema):
@@ -52,7 +55,10 @@ def list_intervals(request: HttpRequest, run_id: UUID) -> dict[str, Any]:
 
 @router.post("/runs/{uuid:run_id}/intervals", response={201: DefinitionShape})
 def define_interval(request: HttpRequest, run_id: UUID, told: Definition) -> Status[dict[str, Any]]:
-    """Define an interval; rounds that have been are judged anew."""
+    """Define an interval. Earlier rounds are measured when somebody asks for one of them.
+
+    A check is judged anew over the newest window of rounds and up to twenty before it.
+    """
     return Status(201, _shape(_saved(told, run_to_change(request, run_id), Interval())))
 
 
@@ -64,21 +70,21 @@ def get_interval(request: HttpRequest, run_id: UUID, interval_id: int) -> dict[s
 
 @router.put("/runs/{uuid:run_id}/intervals/{int:interval_id}", response=DefinitionShape)
 def change_interval(request: HttpRequest, run_id: UUID, interval_id: int, told: Definition) -> dict[str, Any]:
-    """Define an interval otherwise."""
+    """Define an interval otherwise, from now on and for earlier rounds as with a new one."""
     run = run_to_change(request, run_id)
     return _shape(_saved(told, run, _one(run, interval_id)))
 
 
 @router.delete("/runs/{uuid:run_id}/intervals/{int:interval_id}", response={204: None})
 def forget_interval(request: HttpRequest, run_id: UUID, interval_id: int) -> Status[None]:
-    """Have it measured no more."""
+    """Have it measured no more; what its check found is taken back."""
     run = run_to_change(request, run_id)
     forget(_one(run, interval_id), run)
     return Status(204, None)
 
 
 def _one(run: Run, interval_id: int) -> Interval:
-    row = intervals.defined(run).filter(pk=interval_id).first() if interval_id < 1 << 63 else None
+    row = intervals.defined_one(run, interval_id)
     if row is None:
         raise Http404
     return row
@@ -90,7 +96,7 @@ def _saved(told: Definition, run: Run, row: Interval) -> Interval:
     stored = form.stored()
     if stored is None:
         field, errors = next(iter(form.errors.items()))
-        raise Refusal(422, str(errors[0]), None if field == "__all__" else field)
+        raise Refusal(422, str(errors[0]), _FIELDS.get(field))
     return stored
 
 

@@ -114,6 +114,26 @@ def test_names_of_others_are_text(cast: Cast, run: Run) -> None:
     assert "&lt;/script&gt;" in told
 
 
+@pytest.mark.parametrize(
+    ("most_s", "told"),
+    [
+        ("", "“to applied” is measured from now on, and in earlier rounds when they are opened.\n"),
+        ("5", "opened. Its check is judged anew over the newest window of rounds and up to twenty before it.\n"),
+    ],
+)
+def test_it_is_said_of_which_rounds_it_is_measured(cast: Cast, run: Run, most_s: str, told: str) -> None:
+    answer = browser_of(cast.owner).post(f"/runs/{run.pk}/intervals/", FORM | {"most_s": most_s}, follow=True)
+    (message,) = answer.context["messages"]
+    assert f"{message}\n".endswith(told)
+
+
+def test_a_number_that_no_interval_has_is_not_found_however_great(cast: Cast, run: Run) -> None:
+    for number in (1, (1 << 63) - 1, 1 << 63, 1 << 70, 10**40):
+        for client in (browser_of(cast.owner), browser_of(cast.viewer)):
+            assert client.get(f"/runs/{run.pk}/intervals/{number}/").status_code == 404
+            assert client.post(f"/runs/{run.pk}/intervals/{number}/", FORM).status_code == 404
+
+
 def waits_for_a_lock() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'")
