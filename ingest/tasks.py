@@ -235,11 +235,18 @@ def analyse_round(run_id: str, index: int, generation: int) -> None:
 
 @shared_task(name="ingest.judge_intervals")
 def judge_intervals(run_id: str) -> None:
-    """Judge a run's intervals anew, as they are asked for now; the watcher asks again until that is done."""
+    """Judge a run's intervals anew, as they are asked for now; the watcher asks again until that is done.
+
+    Asked for again, it costs one statement.
+    """
     key = UUID(run_id)
-    since = asked_intervals.is_due(key)
+    if asked_intervals.is_due(key) is None:
+        return
     with transaction.atomic():
         hold(Lock.JUDGING, key)
+        since = asked_intervals.is_due(key)
+        if since is None:  # whoever held the lock has judged them
+            return
         judged = judging_windows.whole(key)
         changed: Changed = []
         verdicts: Sequence[Verdict] | None = ()
@@ -250,13 +257,16 @@ def judge_intervals(run_id: str) -> None:
                 key, interval_checks.KIND, lambda: interval_checks.judge(history, *intervals.looked_at(run, history))
             )
             if verdicts is not None:
-                changed = findings.put_lasting(run, interval_checks.KIND, _known_from(history), verdicts)
-            asked = {one.identity for one in intervals.asked(run).intervals}
+                # What somebody asks for today of a run that ended long ago is shown, and nobody is woken by it.
+                quiet = run.ended_at is not None
+                changed = findings.put_lasting(run, interval_checks.KIND, _known_from(history), verdicts, quiet=quiet)
+            asked = {(one.name, one.identity) for one in intervals.asked(run).intervals}
             changed += asked_intervals.withdraw_others(run, interval_checks.KIND, asked)
     publish_findings(key, changed)
     if judged is not None:
         _analyse_newest_again(key)
     (asked_intervals.put_off if verdicts is None else asked_intervals.judged)(key, since)
+    asked_intervals.ask_again_if_due(key)
 
 
 def _analyse_newest_again(run_id: UUID) -> None:

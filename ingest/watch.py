@@ -102,6 +102,22 @@ class Afterwards:
                 self._asked[run_id] = (told, now)
 
 
+@dataclass(slots=True)
+class Intervals:
+    """Asks for runs whose intervals have been changed until they are judged, but of each not too often."""
+
+    clock: Callable[[], float] = time.monotonic
+    _asked: dict[UUID, float] = field(default_factory=dict)
+
+    def scan(self) -> None:
+        """Ask for what is due and was not asked for lately; what was not taken is asked for the next time."""
+        now, asked, self._asked = self.clock(), self._asked, {}
+        for run_id in runs_due(_MOST_INTERVALS):
+            last = asked.get(run_id, now - _ASK_AGAIN_S)
+            again = now - last >= _ASK_AGAIN_S and start("ingest.judge_intervals", str(run_id))
+            self._asked[run_id] = now if again else last
+
+
 def sweep() -> None:
     """Turn silent workers stale and lost, and runs with them."""
     states.sweep(timezone.now())
@@ -116,12 +132,6 @@ def resolve_findings() -> None:
 def tell_people() -> None:
     """Ask for what people are still to be told of: its task was lost, or its next try has come."""
     outbox.ask_if_due(timezone.now())
-
-
-def judge_intervals() -> None:
-    """Ask for runs whose intervals have been changed; their rows go with the judgement."""
-    for run_id in runs_due(_MOST_INTERVALS):
-        start("ingest.judge_intervals", str(run_id))
 
 
 def go_on_deleting() -> None:
@@ -151,7 +161,7 @@ def quick_chores() -> list[Chore]:
         Chore("memory after the end", 5.0, Afterwards().scan),
         Chore("findings of ended runs", 5.0, resolve_findings),
         Chore("alerts", 2.0, tell_people),
-        Chore("intervals", 5.0, judge_intervals),
+        Chore("intervals", 5.0, Intervals().scan),
         Chore("deletions", 30.0, go_on_deleting),
     ]
 

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.db import IntegrityError
+from django.http import Http404
 
-from dashboard.teams.names import legible
+from dashboard.teams.names import all_seen
 from ingest.models import Interval, Run
 from ingest.queries import intervals
 from ingest.store import intervals as store
@@ -17,6 +18,7 @@ else:
 _PROJECT, _RUN = "project", "run"
 _LEAST_S = 0.001
 _TAKEN = "There is one of this name already."
+_UNSEEN = "It has line breaks, characters that cannot be seen, or marks that turn the words around it."
 _PARTS = {"which": "first or last", "of": "start, end or event", "name": "name of the phase or event"}
 _ENDS = {f"{end}_{part}": label for end in ("begin", "end") for part, label in _PARTS.items()}
 
@@ -63,14 +65,25 @@ class IntervalForm(IntervalModelForm):
             self.add_error("name", _TAKEN)
         if others.count() >= store.MOST:
             self.add_error(None, f"There are {store.MOST} already, and more are not measured.")
-        if "name" in cleaned and legible(cleaned["name"]) != cleaned["name"]:
-            self.add_error("name", "It has characters that cannot be seen or turn the words around it.")
+        if "name" in cleaned and not all_seen(cleaned["name"]):
+            self.add_error("name", _UNSEEN)
         if all(cleaned.get(f"begin_{part}") == cleaned.get(f"end_{part}") for part in _PARTS):
             self.add_error("end_name", "It begins and ends at the same instant.")
         return cleaned
 
     def stored(self) -> Interval | None:
-        """Store it where it is valid, and have it judged; None where it is not, or where another was quicker."""
+        """Store it where it is valid, and have it judged; None where it is not.
+
+        Raises Http404 where the definition or its run has been deleted meanwhile.
+        """
+        try:
+            # What others define at once would not be seen by a check before.
+            with store.changing(self.instance, self.run):
+                return self._stored()
+        except store.GoneError:
+            raise Http404("no such interval") from None
+
+    def _stored(self) -> Interval | None:
         if not self.is_valid():
             return None
         row = self.instance
@@ -82,3 +95,11 @@ class IntervalForm(IntervalModelForm):
             self.add_error("name", _TAKEN)
             return None
         return row
+
+
+def forget(row: Interval, run: Run) -> None:
+    """Have it measured no more. Raises Http404 where somebody else was quicker, or the run (looked at) is no more."""
+    try:
+        store.remove(row, run)
+    except store.GoneError:
+        raise Http404("no such interval") from None

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from dashboard.runs.interval_form import IntervalForm
+from dashboard.runs.interval_form import IntervalForm, forget
 from dashboard.runs.words import seconds
 from dashboard.teams.access import may_change, run_for
 from dashboard.teams.sign_in import signed_in
@@ -20,7 +20,6 @@ from ingest.detection.named_intervals import USUAL
 from ingest.models import Interval, Round, Run
 from ingest.queries import intervals as queries
 from ingest.queries import rounds
-from ingest.store import intervals as store
 
 _ROUNDS = 10
 
@@ -81,7 +80,7 @@ def interval(request: HttpRequest, run_id: UUID, interval_id: int) -> HttpRespon
         if not allowed:
             raise PermissionDenied
         if request.POST.get("do") == "delete":
-            store.remove(row, run)
+            forget(row, run)
             messages.success(request, f"“{row}” is measured no more.")
             return redirect("intervals", run.pk)
         form = IntervalForm(request.POST, instance=row, run=run)

@@ -14,6 +14,11 @@ _INKLESS = re.compile(
 )
 
 
+def all_seen(name: str) -> bool:
+    """Whether each character of it can be seen; of blanks, the plain one."""
+    return name.isprintable() and not _INKLESS.search(name)
+
+
 def legible(name: str) -> str:
     """The name without marks of direction; "(invisible)" where nothing of it can be seen."""
     if not name:

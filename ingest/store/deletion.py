@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from ingest.models import Run, Stream
+from ingest.store.locks import Lock, hold
 
 _SLICE = 20_000
 _IN_ONE_GO_S = 8.0
@@ -87,6 +88,8 @@ def _delete(statement: str, key: UUID | int) -> int:
 
 @transaction.atomic
 def _finish(run_id: UUID) -> None:
+    for team in Run.objects.filter(pk=run_id).values_list("team_id", flat=True):
+        hold(Lock.INTERVALS, team)  # else one could be defined for the run between the deletion of both
     with connection.cursor() as cursor:
         for statement in _LAST:
             cursor.execute(statement, {"key": run_id})

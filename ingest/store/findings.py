@@ -55,13 +55,13 @@ def put_once(run: Run, kind: str, first_round: int, verdicts: Sequence[Verdict])
     return _filled([*changed, *(_withdraw(row) for row in _but(stale, verdicts))])
 
 
-def put_lasting(run: Run, kind: str, known_from: int, verdicts: Sequence[Verdict]) -> Changed:
+def put_lasting(run: Run, kind: str, known_from: int, verdicts: Sequence[Verdict], *, quiet: bool = False) -> Changed:
     """Store the incidents over several rounds as of the newest window; returns the findings that changed.
 
     `known_from` is the first round that was looked at: of earlier ones a finding keeps what it said. An open
-    incident that is not among `verdicts` is over.
+    incident that is not among `verdicts` is over. With `quiet`, nobody is told of those that are over once opened.
     """
-    changed = [_put(run, verdict, _content(verdict), known_from=known_from) for verdict in verdicts]
+    changed = [_put(run, verdict, _content(verdict), known_from=known_from, quiet=quiet) for verdict in verdicts]
     forgotten = _of(run, kind).filter(fingerprint__startswith=f"{kind}:", state=FindingState.OPEN)
     return _filled([*changed, *(_resolve(row, timezone.now()) for row in _but(forgotten, verdicts))])
 
@@ -77,9 +77,9 @@ def resolve_one(row: Finding, at: dt.datetime, observed: str) -> Finding | None:
     return _swap(row, over) or None
 
 
-def withdraw_one(row: Finding, why: str = _NO_LONGER) -> Finding | None:
-    """Take back what later records no longer show; returns the finding if it changed."""
-    return _withdraw(row, why)
+def withdraw_one(row: Finding, why: str = _NO_LONGER, *, quiet: bool = False) -> Finding | None:
+    """Take back what is no longer so; returns the finding if it changed. With `quiet`, people hear of an open one."""
+    return _withdraw(row, why, told=not quiet or row.state == FindingState.OPEN)
 
 
 def resolve_of_ended_runs() -> dict[UUID, list[Finding]]:
@@ -120,7 +120,7 @@ def _content(verdict: Verdict) -> _Content:
     )
 
 
-def _put(run: Run, verdict: Verdict, content: _Content, *, known_from: int = 0) -> Finding | None:
+def _put(run: Run, verdict: Verdict, content: _Content, *, known_from: int = 0, quiet: bool = False) -> Finding | None:
     for lost in range(_TRIES):
         with transaction.atomic():
             rows = _of(run, verdict.kind).filter(fingerprint=verdict.fingerprint)
@@ -128,7 +128,7 @@ def _put(run: Run, verdict: Verdict, content: _Content, *, known_from: int = 0) 
             row = (rows.select_for_update() if lost else rows).first()
             wanted = _until_the_end(run, content if row is None else _continued(row, content, known_from))
             if row is None:
-                if (opened := _opened(run, verdict, wanted)) is not None:
+                if (opened := _opened(run, verdict, wanted, quiet=quiet)) is not None:
                     return opened
             elif (swapped := _swap(row, wanted.fields())) is not False:
                 return swapped
@@ -136,14 +136,14 @@ def _put(run: Run, verdict: Verdict, content: _Content, *, known_from: int = 0) 
 
 
 @transaction.atomic
-def _opened(run: Run, verdict: Verdict, content: _Content) -> Finding | None:
-    """The new row, told of in the outbox; None where somebody else was quicker."""
+def _opened(run: Run, verdict: Verdict, content: _Content, *, quiet: bool) -> Finding | None:
+    """The new row, told of in the outbox unless it is over and that is `quiet`; None where somebody was quicker."""
     row, made = Finding.objects.get_or_create(
         run=run,
         fingerprint=verdict.fingerprint,
         defaults={"kind": verdict.kind, "updated_at": timezone.now(), **content.fields()},
     )
-    if made:
+    if made and not (quiet and row.state == FindingState.RESOLVED):
         outbox.note_opened(row)
     return row if made else None
 
@@ -170,9 +170,9 @@ def _until_the_end(run: Run, content: _Content) -> _Content:
     return replace(content, state=FindingState.RESOLVED, resolved_at=max(run.ended_at, content.opened_at))
 
 
-def _withdraw(row: Finding, why: str = _NO_LONGER) -> Finding | None:
+def _withdraw(row: Finding, why: str = _NO_LONGER, *, told: bool = True) -> Finding | None:
     gone = {"workers": [], "spans": [], "observed": why, "hypothesis": "", "severity": Severity.INFO}
-    return _swap(row, {**gone, "state": FindingState.RESOLVED, "evidence": {}}, withdrawn=True) or None
+    return _swap(row, {**gone, "state": FindingState.RESOLVED, "evidence": {}}, withdrawn=told) or None
 
 
 def _resolve(row: Finding, at: dt.datetime) -> Finding | None:

@@ -18,6 +18,7 @@ class Lock(enum.IntEnum):
     CATALOGUE = 72_012  # a run's workers, attempts and names: their numbers
     ROUNDS = 72_013  # a run's rounds: their generations
     JUDGING = 72_014  # a run's verdicts: one judgement at a time, before any row
+    INTERVALS = 72_016  # a team's, before any row: what may be defined depends on what there is
     THRESHOLDS = 72_015  # a team's: what has changed is what differs from before
 
 

@@ -11,10 +11,9 @@ from dashboard.runs.api.access import run_of, run_to_change
 from dashboard.runs.api.errors import Refusal
 from dashboard.runs.api.paging import Text
 from dashboard.runs.api.shapes import Listed
-from dashboard.runs.interval_form import IntervalForm
+from dashboard.runs.interval_form import IntervalForm, forget
 from ingest.models import Interval, Run
 from ingest.queries import intervals
-from ingest.store import intervals as store
 
 router = Router(tags=["intervals"])
 # The form's fields by those of the body.
@@ -80,7 +79,7 @@ def change_interval(request: HttpRequest, run_id: UUID, interval_id: int, told: 
 def forget_interval(request: HttpRequest, run_id: UUID, interval_id: int) -> Status[None]:
     """Have it measured no more; what its check found is taken back."""
     run = run_to_change(request, run_id)
-    store.remove(_one(run, interval_id), run)
+    forget(_one(run, interval_id), run)
     return Status(204, None)
 
 

@@ -78,7 +78,8 @@ def test_viewers_read_and_change_nothing_and_strangers_see_nothing(cast: Cast, r
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"name": ""}, {"name": "x" * 65}, {"name": "\u202eyes"}, {"name": "a\x00b"}, {"begin_name": ""},
+        {"name": ""}, {"name": "x" * 65}, {"name": "\u202eyes"}, {"name": "a\x00b"},
+        {"name": "a\u200bb"}, {"name": "a\nb"}, {"name": "a\u3164b"}, {"begin_name": ""},
         {"begin_of": "middle"}, {"most_s": "0"}, {"most_s": "nan"}, {"most_s": "inf"}, {"most_s": "soon"},
         {"most_s": "1e7"}, {"of": "team"}, {"begin_name": "apply"}, {"end_name": "x" * 129},
     ],

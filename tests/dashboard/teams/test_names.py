@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.teams.names import legible
+from dashboard.teams.names import all_seen, legible
 
 
 @pytest.mark.parametrize(
@@ -16,3 +16,18 @@ from dashboard.teams.names import legible
 )  # fmt: skip
 def test_a_name_can_be_seen_and_turns_nothing_around_it(name: str, shown: str) -> None:
     assert legible(name) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "whole"),
+    [
+        ("été 漢", True),
+        ("a\u200bb", False),
+        ("a\nb", False),
+        ("a\u3164b", False),
+        ("a\u202eb", False),
+        ("a\xa0b", False),
+    ],
+)
+def test_a_name_is_seen_whole_or_not(name: str, whole: bool) -> None:
+    assert all_seen(name) is whole

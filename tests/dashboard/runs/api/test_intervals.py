@@ -1,16 +1,23 @@
 """Intervals over REST: defined by who may change, told in the rounds that they are measured in."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.test import Client
 
 from dashboard.teams import tokens
 from ingest.models import Interval, Run
+from ingest.store import deletion
+from ingest.store import intervals as store
 from ingest.tasks import judge_intervals, judge_round
 from tests.cast import Cast
 from tests.ingest import scenarios
+from tests.ingest.playing import eventually
 from tests.ingest.storing import Story
 
 pytestmark = pytest.mark.django_db
@@ -105,3 +112,74 @@ def test_what_cannot_be_measured_is_refused_with_its_field(cast: Cast, run: Run)
         answer = asked(cast, "admin", "POST", path, body)
         assert (answer.status_code, answer.json()["error"]["field"]) == (422, field)
     assert Interval.objects.count() == 1
+
+
+def waits_for_a_lock() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype IN ('advisory', 'transactionid')")
+        return bool(cursor.fetchone()[0])
+
+
+@contextmanager
+def meanwhile(cast: Cast, *ask: Any) -> Iterator[list[Any]]:
+    """What a script is answered that asks while somebody else is changing intervals, and has been quicker."""
+    answers: list[Any] = []
+
+    def answer() -> None:
+        try:
+            answers.append(asked(cast, "admin", *ask))
+        finally:
+            connection.close()
+
+    thread = Thread(target=answer)
+    with transaction.atomic():
+        yield answers
+        thread.start()
+        eventually(waits_for_a_lock)
+    thread.join(20)
+
+
+def defined(run: Run, name: str) -> Interval:
+    row = Interval(
+        team_id=run.team_id, project=run.project, run=run, name=name, begin_name="aggregate", end_name="apply"
+    )
+    store.save(row, run)
+    return row
+
+
+@pytest.mark.parametrize(("method", "body"), [("PUT", APPLIED), ("DELETE", None)])
+def test_what_somebody_deletes_meanwhile_is_not_there_to_be_changed(
+    cast: Cast, quiet: None, run: Run, method: str, body: Any
+) -> None:
+    row = defined(run, "x")
+    with meanwhile(cast, method, f"/runs/{run.pk}/intervals/{row.pk}", body) as answers:
+        store.remove(row, run)
+    assert [answer.status_code for answer in answers] == [404]
+    assert not Interval.objects.exists()
+
+
+def test_who_asks_at_once_with_others_defines_no_more_than_are_measured(cast: Cast, quiet: None, run: Run) -> None:
+    for number in range(store.MOST - 1):
+        defined(run, f"i{number}")
+    with meanwhile(cast, "POST", f"/runs/{run.pk}/intervals", APPLIED) as answers:
+        defined(run, "the last")
+    assert [answer.status_code for answer in answers] == [422]
+    assert "more are not measured" in answers[0].json()["error"]["message"]
+    assert Interval.objects.count() == store.MOST
+
+
+def test_two_that_are_renamed_to_one_name_at_once_do_not_both_have_it(cast: Cast, quiet: None, run: Run) -> None:
+    first, other = defined(run, "a"), defined(run, "b")
+    with meanwhile(cast, "PUT", f"/runs/{run.pk}/intervals/{other.pk}", APPLIED) as answers:
+        first.name = APPLIED["name"]
+        store.save(first, run)
+    assert [(answer.status_code, answer.json()["error"]["field"]) for answer in answers] == [(422, "name")]
+    assert set(Interval.objects.values_list("name", flat=True)) == {"b", APPLIED["name"]}
+
+
+@pytest.mark.parametrize("scope", ["run", "project"])
+def test_of_a_run_that_is_deleted_meanwhile_nothing_is_defined(cast: Cast, quiet: None, run: Run, scope: str) -> None:
+    with meanwhile(cast, "POST", f"/runs/{run.pk}/intervals", APPLIED | {"scope": scope}) as answers:
+        assert deletion.begin(run.pk)
+    assert [answer.status_code for answer in answers] == [404]
+    assert not Interval.objects.exists()
