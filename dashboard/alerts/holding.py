@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from dashboard.alerts import message, quiet
+from dashboard.alerts import delivering, message, quiet
 from dashboard.alerts.models import Alert, AlertState, Channel, Delivery, DeliveryState, Held, Rule
 from dashboard.alerts.told import BEGINNINGS, Told
 from ingest.models import Outbox
@@ -66,8 +66,8 @@ def let_go(channel: Channel) -> None:
     now = timezone.now()
     rows = Delivery.objects.filter(channel=channel, state=DeliveryState.HELD, held=Held.QUIET)
     until = quiet.until(channel, now) or now
-    outboxes = [row.outbox_id for row in rows if row.outbox_id and _change(row, next_try_at=until)]
-    Outbox.objects.filter(pk__in=outboxes).update(due_at=until)
+    for outbox_id in {row.outbox_id for row in rows if _change(row, next_try_at=until)}:
+        delivering.next_due(outbox_id)
 
 
 def _quiet_until(channel: Channel, alert: Alert, now: dt.datetime) -> dt.datetime | None:
