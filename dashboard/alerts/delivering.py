@@ -4,7 +4,7 @@ import datetime as dt
 import logging
 
 from django.db import transaction
-from django.db.models import Exists, Min, OuterRef
+from django.db.models import Exists, F, Min, OuterRef
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
@@ -38,8 +38,8 @@ def deliver_next() -> bool:
 def settle() -> None:
     """Say of all that is due and was not tried when it is due again, so that nobody is asked in vain meanwhile."""
     now = timezone.now()
-    known = Delivery.objects.filter(outbox=OuterRef("pk"))
-    for outbox_id in Outbox.objects.filter(Exists(known), due_at__lte=now).values_list("pk", flat=True)[:500]:
+    taken = Outbox.objects.filter(due_at__lte=now).exclude(due_at=F("made_at"))
+    for outbox_id in taken.values_list("pk", flat=True)[:500]:
         next_due(outbox_id, now + LOOK_AGAIN)
 
 
