@@ -103,9 +103,16 @@ def _lines(subject: Subject, form: forms.Form, of_team: Mapping[str, float], own
 
 def _field(one: Threshold) -> forms.FloatField:
     return forms.FloatField(
-        required=False, min_value=one.least, max_value=one.most, step_size=1 if one.whole else None, label=one.name,
-        show_hidden_initial=True, help_text=f"{one.least:g} to {one.words(one.most)}",
+        required=False, min_value=one.least, max_value=one.most, label=one.name, show_hidden_initial=True,
+        help_text=f"{one.least:g} to {one.words(one.most)}", validators=[_whole] if one.whole else [],
+        # Django's own check of a step takes what is nearly one of its multiples, too.
+        widget=forms.NumberInput(attrs={"step": 1} if one.whole else {}),
     )  # fmt: skip
+
+
+def _whole(value: float) -> None:
+    if value != int(value):
+        raise forms.ValidationError("A whole number.")
 
 
 def _plain(value: float) -> float:
