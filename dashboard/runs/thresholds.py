@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from dashboard.teams.access import current_team, may_change, run_for
+from dashboard.teams.meant import elsewhere
 from dashboard.teams.models import Team
 from dashboard.teams.sign_in import signed_in
 from ingest.detection.thresholds import SUBJECTS, Subject, Threshold
@@ -63,7 +64,7 @@ class Part:
 def of_team(request: HttpRequest) -> HttpResponse:
     """Show the team's thresholds; a POST changes them for all its runs."""
     team = current_team(request)
-    return _page(request, team, None, "runs/thresholds_of_team.html")
+    return elsewhere(request, team) or _page(request, team, None, "runs/thresholds_of_team.html")
 
 
 @never_cache
