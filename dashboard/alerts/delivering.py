@@ -4,7 +4,7 @@ import datetime as dt
 import logging
 
 from django.db import transaction
-from django.db.models import Exists, Min, OuterRef
+from django.db.models import Exists, F, Min, OuterRef
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
@@ -29,18 +29,18 @@ def deliver_next() -> bool:
     if claimed is None:
         return False
     # Never in one transaction with a message's own row: a run that is being deleted takes them in the other order.
-    _next_due(claimed[0].outbox_id)
+    next_due(claimed[0].outbox_id)
     _try(*claimed)
-    _next_due(claimed[0].outbox_id)
+    next_due(claimed[0].outbox_id)
     return True
 
 
 def settle() -> None:
     """Say of all that is due and was not tried when it is due again, so that nobody is asked in vain meanwhile."""
     now = timezone.now()
-    known = Delivery.objects.filter(outbox=OuterRef("pk"))
-    for outbox_id in Outbox.objects.filter(Exists(known), due_at__lte=now).values_list("pk", flat=True)[:500]:
-        _next_due(outbox_id, now + LOOK_AGAIN)
+    taken = Outbox.objects.filter(due_at__lte=now).exclude(due_at=F("made_at"))
+    for outbox_id in taken.values_list("pk", flat=True)[:500]:
+        next_due(outbox_id, now + LOOK_AGAIN)
 
 
 def send_test(channel: Channel) -> Try:
@@ -120,8 +120,11 @@ def _next_try(delivery: Delivery, now: dt.datetime) -> dt.datetime | None:
 
 
 @transaction.atomic
-def _next_due(outbox_id: int | None, least: dt.datetime | None = None) -> None:
-    """The last to end among the deliveries of an event sees the others' ends, since it waits for its row."""
+def next_due(outbox_id: int | None, least: dt.datetime | None = None) -> None:
+    """Have an event be due when the first of its messages is, held ones too, and not before `least`.
+
+    The last to end among the deliveries of an event sees the others' ends, since it waits for its row.
+    """
     row = Outbox.objects.select_for_update(no_key=True).filter(pk=outbox_id or 0).first()
     if row is None:
         return

@@ -16,6 +16,7 @@ from dashboard.alerts.access import channel_for, must_change, rule_for
 from dashboard.alerts.forms import ChannelForm, RuleForm
 from dashboard.alerts.models import Channel
 from dashboard.teams.access import current_team, may_change
+from dashboard.teams.meant import elsewhere
 from dashboard.teams.models import Team
 from dashboard.teams.sign_in import signed_in
 
@@ -28,6 +29,8 @@ _Form = TypeVar("_Form", RuleForm, ChannelForm)
 def rules(request: HttpRequest) -> HttpResponse:
     """List the team's rules; a POST makes one."""
     team = current_team(request)
+    if back := elsewhere(request, team):
+        return back
     if request.method == "POST":
         must_change(request, team)
     form, good = _form(RuleForm, request, team=team)
@@ -65,6 +68,8 @@ def rule(request: HttpRequest, rule_id: int) -> HttpResponse:
 def channels(request: HttpRequest) -> HttpResponse:
     """List the team's channels; a POST makes one."""
     team = current_team(request)
+    if back := elsewhere(request, team):
+        return back
     if request.method == "POST":
         must_change(request, team)
     form, good = _form(ChannelForm, request, team=team)

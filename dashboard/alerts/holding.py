@@ -11,7 +11,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from dashboard.alerts import message, quiet
+from dashboard.alerts import delivering, message, quiet
+from dashboard.alerts import rules as known
 from dashboard.alerts.models import Alert, AlertState, Channel, Delivery, DeliveryState, Held, Rule
 from dashboard.alerts.told import BEGINNINGS, Told
 from ingest.models import Outbox
@@ -66,8 +67,8 @@ def let_go(channel: Channel) -> None:
     now = timezone.now()
     rows = Delivery.objects.filter(channel=channel, state=DeliveryState.HELD, held=Held.QUIET)
     until = quiet.until(channel, now) or now
-    outboxes = [row.outbox_id for row in rows if row.outbox_id and _change(row, next_try_at=until)]
-    Outbox.objects.filter(pk__in=outboxes).update(due_at=until)
+    for outbox_id in {row.outbox_id for row in rows if _change(row, next_try_at=until)}:
+        delivering.next_due(outbox_id)
 
 
 def _quiet_until(channel: Channel, alert: Alert, now: dt.datetime) -> dt.datetime | None:
@@ -87,7 +88,7 @@ def _due(now: dt.datetime) -> QuerySet[Delivery]:
 def _escalate(row: Delivery, now: dt.datetime) -> None:
     """Tell, if the alert is still that which opened then, and nobody has looked after it."""
     alert = row.alert
-    if alert is None or alert.state != AlertState.OPEN or alert.begun_at != row.made_at:
+    if alert is None or alert.state != AlertState.OPEN or alert.begun_at != row.made_at or not _stands(row):
         _change(row, state=DeliveryState.DROPPED, next_try_at=None)
         return
     until = None if row.channel.quiet_pages else quiet.until(row.channel, now)
@@ -109,7 +110,11 @@ def _wake(channel: Channel, rows: Sequence[Delivery], now: dt.datetime) -> None:
         if alert is not None and alert.state != AlertState.RESOLVED:
             _tell_one(of_alert, _beginning(alert, of_alert, now), now)
         elif of_alert[0].happened in BEGINNINGS:
-            over += of_alert
+            begun = any(row.happened in BEGINNINGS and _stands(row) for row in of_alert)
+            if begun:
+                over += of_alert
+            else:
+                _tell_one(of_alert, None, now)
         else:
             _tell_one(of_alert, of_alert[-1], now)
     _sum_up(channel, over, now)
@@ -121,7 +126,14 @@ def _beginning(alert: Alert, rows: Sequence[Delivery], now: dt.datetime) -> Deli
         return None
     # Who is told where nobody looks after it is told nothing once somebody does.
     wanted = (Told.OPENED,) if alert.state == AlertState.ACKNOWLEDGED else BEGINNINGS
-    return next((row for row in reversed(rows) if row.happened in wanted), None)
+    return next((row for row in reversed(rows) if row.happened in wanted and _stands(row)), None)
+
+
+def _stands(row: Delivery) -> bool:
+    """Whether a rule still asks for it, if it is an escalation; what opened is told whatever rules say by now."""
+    if row.happened != Told.ESCALATED or row.alert is None:
+        return True
+    return known.escalates(row.alert.finding, row.channel, row.content["severity"])
 
 
 def _tell_one(rows: Sequence[Delivery], told: Delivery | None, now: dt.datetime) -> None:

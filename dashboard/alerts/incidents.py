@@ -3,7 +3,7 @@
 import datetime as dt
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils import timezone
 
 from dashboard.alerts import holding, rules
@@ -43,8 +43,9 @@ def take_next() -> bool:
 
 
 def _untaken() -> QuerySet[Outbox]:
+    """Those that are due when they were made. That nothing came of one is no sign: it may be gone with its channel."""
     known = Delivery.objects.filter(outbox=OuterRef("pk"))
-    return Outbox.objects.filter(due_at__isnull=False).exclude(Exists(known))
+    return Outbox.objects.filter(due_at__isnull=False, due_at=F("made_at")).exclude(Exists(known))
 
 
 def _told(row: Outbox, now: dt.datetime) -> tuple[Alert | None, list[Channel], list[Rule]]:

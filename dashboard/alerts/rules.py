@@ -35,12 +35,18 @@ def matching(finding: Finding) -> list[Rule]:
     return [rule for rule in rows if matches(rule, finding)]
 
 
-def matches(rule: Rule, finding: Finding) -> bool:
-    """Whether a rule asks for nothing that the finding and its run are not."""
+def escalates(finding: Finding, channel: Channel, opened_as: str) -> bool:
+    """Whether some rule has this channel told where nobody looks after it; `opened_as` is the severity it had then."""
+    rows = Rule.objects.filter(team=finding.run.team_id, enabled=True).exclude(escalate_after=None)
+    return any(matches(rule, finding, opened_as) for rule in rows.filter(escalate_to=channel))
+
+
+def matches(rule: Rule, finding: Finding, *severities: str) -> bool:
+    """Whether a rule asks for nothing that the finding and its run are not, be it of one of these severities, too."""
     run = finding.run
     asked: Sequence[tuple[Sequence[str], Sequence[str]]] = (
         (rule.kinds, [finding.kind]),
-        (rule.severities, [finding.severity]),
+        (rule.severities, [finding.severity, *severities]),
         (rule.phases, [finding.phase]),
         (rule.projects, [run.project]),
         (rule.tags, run.tags),

@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from dashboard.teams.access import current_team, may_change, run_for
+from dashboard.teams.meant import elsewhere
 from dashboard.teams.models import Team
 from dashboard.teams.sign_in import signed_in
 from ingest.detection.thresholds import SUBJECTS, Subject, Threshold
@@ -63,7 +64,7 @@ class Part:
 def of_team(request: HttpRequest) -> HttpResponse:
     """Show the team's thresholds; a POST changes them for all its runs."""
     team = current_team(request)
-    return _page(request, team, None, "runs/thresholds_of_team.html")
+    return elsewhere(request, team) or _page(request, team, None, "runs/thresholds_of_team.html")
 
 
 @never_cache
@@ -103,9 +104,16 @@ def _lines(subject: Subject, form: forms.Form, of_team: Mapping[str, float], own
 
 def _field(one: Threshold) -> forms.FloatField:
     return forms.FloatField(
-        required=False, min_value=one.least, max_value=one.most, step_size=1 if one.whole else None, label=one.name,
-        show_hidden_initial=True, help_text=f"{one.least:g} to {one.words(one.most)}",
+        required=False, min_value=one.least, max_value=one.most, label=one.name, show_hidden_initial=True,
+        help_text=f"{one.least:g} to {one.words(one.most)}", validators=[_whole] if one.whole else [],
+        # Django's own check of a step takes what is nearly one of its multiples, too.
+        widget=forms.NumberInput(attrs={"step": 1} if one.whole else {}),
     )  # fmt: skip
+
+
+def _whole(value: float) -> None:
+    if value != int(value):
+        raise forms.ValidationError("A whole number.")
 
 
 def _plain(value: float) -> float:

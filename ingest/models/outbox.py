@@ -17,7 +17,8 @@ class Outbox(models.Model):
     """Something that people may have to be told of.
 
     `due_at` is when there is something to do for it, and null when all is done: whoever works on it moves it on first,
-    so that what dies with a worker is due again. The database deletes it with its finding.
+    so that what dies with a worker is due again. It is `made_at` until somebody has taken it up, and later from then
+    on. The database deletes it with its finding.
     """
 
     finding = models.ForeignKey("ingest.Finding", models.CASCADE, related_name="outbox", db_constraint=False)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from dashboard.alerts import rules
 from dashboard.alerts.acts import act
 from dashboard.alerts.models import Alert, Channel, Delivery, Rule
 from dashboard.alerts.tasks import tell
-from ingest.models import Outbox, Run
+from ingest.models import Finding, Outbox, Run
 from tests.cast import Cast, browser_of
 from tests.dashboard.alerts.receivers import Receiver
 from tests.dashboard.alerts.telling import SLOW, hook, judged, once, slow_run
@@ -140,6 +141,56 @@ def test_it_is_told_in_quiet_hours_only_where_pages_are(
     if acknowledged:
         act(Alert.objects.get(), "acknowledge", cast.member)
     assert heard(receiver) == told
+
+
+def gone(rule: Rule) -> None:
+    rule.delete()
+
+
+def off(rule: Rule) -> None:
+    Rule.objects.filter(pk=rule.pk).update(enabled=False)
+
+
+def without(rule: Rule) -> None:
+    rule.escalate_to.clear()
+
+
+def of_others(rule: Rule) -> None:
+    Rule.objects.filter(pk=rule.pk).update(kinds=["stalled"])
+
+
+@pytest.mark.parametrize("change", [gone, off, without, of_others])
+@pytest.mark.parametrize("goes_on", [True, False])
+@pytest.mark.parametrize("in_quiet_hours", [False, True])
+def test_nobody_else_is_told_once_no_rule_asks_for_it_any_more(
+    run: Run, receiver: Receiver, change: Callable[[Rule], None], *, in_quiet_hours: bool, goes_on: bool
+) -> None:
+    opened(run, receiver)
+    now = timezone.now()
+    if in_quiet_hours:
+        Channel.objects.filter(name="pager").update(
+            quiet_from=now.time(), quiet_to=(now - dt.timedelta(minutes=1)).time(), quiet_pages=False
+        )
+        half_an_hour_later()
+        assert heard(receiver) == []
+        assert Delivery.objects.get(channel__name="pager").held == "quiet"
+    change(Rule.objects.get(name="Slow workers"))
+    if not goes_on:
+        judged(run)
+        assert heard(receiver) == [("chat", "resolved", False)]
+    Channel.objects.update(quiet_from=None, quiet_to=None)
+    half_an_hour_later()
+    Delivery.objects.filter(state="held").update(next_try_at=now)
+    assert heard(receiver) == []
+    assert set(Delivery.objects.filter(channel__name="pager").values_list("state", flat=True)) == {"dropped"}
+
+
+def test_a_finding_that_has_become_worse_is_escalated_as_it_opened(run: Run, receiver: Receiver) -> None:
+    Rule.objects.filter(name="Slow workers").update(severities=["warning"])
+    opened(run, receiver)
+    Finding.objects.update(severity="critical")
+    half_an_hour_later()
+    assert heard(receiver) == [("pager", "escalated", True)]
 
 
 def test_a_rule_says_both_whom_and_after_how_long(cast: Cast) -> None:

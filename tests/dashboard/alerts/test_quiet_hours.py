@@ -231,6 +231,26 @@ def test_hours_that_are_changed_let_go_what_they_held(run: Run, receiver: Receiv
 
 
 @pytest.mark.django_db
+def test_changing_them_while_they_last_delays_no_other_channels_message(run: Run, receiver: Receiver) -> None:
+    own = Channel.objects.get()
+    rule = rules.of(run.team).get(name="Slow workers")
+    rule.escalate_after = 1
+    rule.save()
+    rule.escalate_to.add(hook(run.team, receiver.url, name="pager", pages_only=True))
+    judged(run, SLOW)
+    assert heard(receiver) == []
+    own.quiet_to = (timezone.now() + dt.timedelta(hours=9)).time()
+    own.quiet_from = (timezone.now() - dt.timedelta(hours=1)).time()
+    own.save()
+    holding.let_go(own)
+    until, escalates = (Delivery.objects.get(channel__name=name).next_try_at for name in ("hook", "pager"))
+    assert until is not None
+    assert escalates is not None
+    assert until > escalates
+    assert Outbox.objects.get().due_at == escalates
+
+
+@pytest.mark.django_db
 def test_letting_go_twice_tells_once(run: Run, receiver: Receiver) -> None:
     judged(run, SLOW)
     judged(run)

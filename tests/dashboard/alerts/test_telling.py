@@ -258,6 +258,25 @@ def test_the_end_waits_for_the_beginning_and_a_dead_channel_holds_up_no_other(ru
     assert told(receiver) == ["opened", "resolved"]
 
 
+def test_a_channel_that_is_deleted_with_what_it_was_not_told_opens_nothing_again(
+    run: Run, receiver: Receiver, cast: Cast
+) -> None:
+    receiver.answer = lambda: (503, {})
+    judged(run, SLOW)
+    tell()
+    act(Alert.objects.get(), "resolve", cast.member)
+    tell()
+    Channel.objects.get().delete()
+    receiver.answer = lambda: (200, {})
+    hook(run.team, receiver.url, name="other")
+    later(60)
+    heard(receiver)
+    Outbox.objects.exclude(due_at=None).update(due_at=timezone.now())
+    assert told(receiver) == []
+    assert Alert.objects.get().state == "resolved"
+    assert not Outbox.objects.exclude(due_at=None).exists()
+
+
 def test_what_a_worker_died_over_is_tried_again_once_its_claim_is_over(run: Run, receiver: Receiver) -> None:
     judged(run, SLOW)
     receiver.answer = lambda: (503, {})

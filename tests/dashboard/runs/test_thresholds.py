@@ -78,7 +78,11 @@ def test_what_is_beyond_the_bounds_is_said_beside_its_field_and_nothing_is_chang
 
 
 def test_a_number_of_things_is_whole(cast: Cast) -> None:
-    assert post(browser_of(cast.owner), TEAM, {"straggler.clean_rounds": "2.5"}) == 200
+    for wrong in ("2.5", "2.00000000001", "1.9999999999"):
+        answer = browser_of(cast.owner).post(TEAM, {"straggler.clean_rounds": wrong})
+        assert answer.status_code == 200
+        assert answer.content.decode().count("errorlist") == 1
+    assert not ThresholdChange.objects.exists()
     assert post(browser_of(cast.owner), TEAM, {"straggler.clean_rounds": "2"}) == 302
     assert 'value="2"' in browser_of(cast.owner).get(TEAM).content.decode()
 
