@@ -80,7 +80,7 @@ function snapshot(frames) {
 
 function words(now) {
   status.draw(store, { filter: ui.filter, lanes: page.layout.lanes });
-  header.draw(store, now);
+  header.draw(store, now, analysis.newest);
   tooltip.tick(store, now);
   say(elements.strips, `${page.words.round}s`);
   if (ui.show === "ranks") ranks.draw({ round: page.round(), layout: page.layout, sort: ui.sort, filter: ui.filter, words: page.words });
