@@ -7,9 +7,11 @@ import numpy.typing as npt
 from django.db.backends.utils import CursorWrapper
 
 from ingest.detection.columns import numbered
-from ingest.models import PhaseName, Round, Run
+from ingest.models import Finding, PhaseName, Round, Run
+from ingest.models.findings import Severity
 from ingest.queries.fixed_rows import read_columns
 from ingest.queries.judging_spans import parts_of, workers_of
+from ingest.queries.rounds import analysis_of, one
 from roundwatch.wire import KINDS
 
 MOST_ROUNDS = 200
@@ -36,7 +38,11 @@ _LAST = {KINDS.index("compute"), KINDS.index("wait")}
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The phases of a run's newest closed rounds, those with most time first; `usual` is the one to look at first."""
+    """The phases of a run's newest closed rounds, those with most time first; `usual` is the one to look at first.
+
+    That is the phase of the newest finding above info, else what GPUs waited for longest in the newest of these rounds,
+    where that is known, else the first in which nobody computes or waits.
+    """
 
     names: list[str]
     usual: str
@@ -62,12 +68,16 @@ class Heat:
 def named(cursor: CursorWrapper, run: Run, until: int | None = None) -> Named:
     """The phases of the newest closed round up to `until`, the one before it where that has none."""
     found: list[tuple[str, int, float, int]] = []
+    waited = ""
     for index in _closed(run, until, 2):
+        waited = waited or _waited_for(run, index)
         cursor.execute(_NAMED, [run.pk, index, run.first_day, run.last_day, run.pk])
         found = cursor.fetchall()
         if found:
             break
     usual = next((name for name, kind, *_ in found if kind not in _LAST), found[0][0] if found else "")
+    names = {row[0] for row in found}
+    usual = (_found_in(run) if found else "") or (waited if waited in names else usual)
     return Named([row[0] for row in found], usual, int(sum(row[3] for row in found)))
 
 
@@ -105,6 +115,24 @@ def heat(cursor: CursorWrapper, run: Run, phase: str, until: int | None = None) 
         earlier=bool(rounds) and Round.objects.filter(run=run, closed=True, index__lt=rounds[0]).exists(),
         later=bool(rounds) and Round.objects.filter(run=run, closed=True, index__gt=rounds[-1]).exists(),
     )  # fmt: skip
+
+
+def _found_in(run: Run) -> str:
+    """The phase of the newest finding above info, "" for none that this run has."""
+    told = Finding.objects.filter(run=run, phase__in=PhaseName.objects.filter(run=run).values("name"))
+    newest = told.exclude(severity=Severity.INFO).order_by("-opened_at", "-updated_at")
+    return newest.values_list("phase", flat=True).first() or ""
+
+
+def _waited_for(run: Run, index: int) -> str:
+    """The phase that GPUs waited for longest in a round; "" where that is a gap or not computed."""
+    row = one(run, index, None)
+    found = analysis_of(row) if row is not None else None
+    sums: dict[str, int] = {}
+    for share in found["waiting"] if found else []:
+        name = "" if share["gap"] else share["phase"]
+        sums[name] = sums.get(name, 0) + share["own_ns"] + share["others_ns"]
+    return max(sums, key=lambda name: sums[name], default="")
 
 
 def _closed(run: Run, until: int | None, most: int) -> list[int]:

@@ -88,7 +88,16 @@ def test_the_keyboard_alone_leads_to_each_ranks_parts_and_a_link_keeps_them(
     with watching(browser, training, "?follow=all") as page:
         expect(page.locator(".last-in")).to_contain_text("Waited least: rank-1; rank-0 waited 19.0\u00a0s longer")
         expect(page.locator(".inspector h2").first).to_have_text(re.compile(r"Where step \d went"))
+        button = page.locator(".last-in").get_by_role("button", name="By rank")
+        expect(button).to_have_attribute("aria-pressed", "false")
         page.keyboard.press("e")
+        expect(button).to_have_attribute("aria-pressed", "true")
+        button.press("Enter")
+        expect(button).to_have_attribute("aria-pressed", "false")
+        expect(button).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(button).to_have_attribute("aria-pressed", "true")
+        button.blur()
         ranks = page.get_by_role("region", name="What each rank did")
         for _ in range(2):
             page.keyboard.press("[")

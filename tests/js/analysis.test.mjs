@@ -49,6 +49,15 @@ test("waiting is told by phase in the order of its first instant, and sums whate
   assert.deepEqual([alike.length, sum(alike)], [24, 512 * 20], "of equals some stay, too");
 });
 
+test("gaps that are next to nothing of the round stand together, and the sum stays", () => {
+  const gap = (phase, ns) => piece(phase, ns, { gap: true });
+  const path = pathRows([gap("train", 40), piece("train", 9000), gap("encode", 14), piece("encode", 10), gap("apply", 936)], WORDS, 10_000);
+  assert.deepEqual(path.map(({ name, ns, piece: one }) => [name, ns, Boolean(one)]), [["train", 9000, true], ["encode", 10, true], ["gap before apply", 936, true], ["2 short gaps, together", 54, false]]);
+  const lost = waitingRows([share("train", "a", 9, 0, { gap: true }), share("train", "b", 9, 0, { gap: true }), share("encode", "a", 2, 900), share("save", "a", 60, 0, { gap: true })], WORDS, 10_000);
+  assert.deepEqual(lost.map(({ name, ns }) => [name, ns]), [["encode", 902], ["gap before save", 60], ["1 short gap", 18]]);
+  assert.equal(whoseText(lost[2], WORDS), "");
+});
+
 test("what helps together comes first, then each of it alone", () => {
   const fixes = [
     { scope: { phase: "encode" }, saved_ns: 16, waited_ns: 9 }, { scope: { worker: "host-07", phase: "encode" }, saved_ns: 2, waited_ns: 225 },

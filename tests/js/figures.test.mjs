@@ -100,6 +100,40 @@ test("what was waited for longest is the longest kind, with its time, also besid
   assert.deepEqual([longest.value, longest.detail, longest.more, longest.tone], ["transfer", "4.00\u00a0s in round 0", "slow: encode, b", "warn"]);
 });
 
+const ANALYSIS = {
+  round: 0, generation: 0, trainers: 2,
+  waiting: [
+    { worker: "a", phase: "encode", kind: "encode", gap: false, own_ns: 4e9, others_ns: 30e9 }, { worker: "b", phase: "encode", kind: "encode", gap: false, own_ns: 0.2e9, others_ns: 0 },
+    { worker: "b", phase: "upload", kind: "transfer", gap: false, own_ns: 26e9, others_ns: 0 },
+  ],
+};
+
+test("what was waited for longest is what the inspector tells of the same round, and else says that it is what they spent", () => {
+  const made = store(spans([span(0, 0, 0, 10), span(0, 5, 10, 18), span(0, 2, 18, 20)]));
+  const told = (analysis) => {
+    const { label, value, detail, more } = figures(made, 21e9, 0.3, analysis)[3];
+    return [label, value, detail, more];
+  };
+  assert.deepEqual(told(ANALYSIS), ["Waited longest for", "encode", "17.1\u00a0s in round 0", "mostly a"]);
+  const spent = ["Longest besides compute", "transfer", "8.00\u00a0s in round 0", ""];
+  assert.deepEqual([told(null), told({ ...ANALYSIS, round: 3 }), told({ ...ANALYSIS, generation: 1 })], [spent, spent, spent]);
+});
+
+/** What the figures of rounds that took `wall` s each say of their last ones; `waiting` by round, NaN where none is judged. */
+function roundsSaid(wall, waiting, analysis = null) {
+  const made = new Store();
+  made.apply(message(META, steps(waiting.map((share, index) => ({ begin: index * wall * S, end: (index + 1) * wall * S, index, flags: 1, coverage: share, waiting: share, trainers: 2, kinds: [1, 0, 2, 0, 0, 0, 0, 0, 0] })))));
+  const [, time, waited, longest] = figures(made, 21e9, 0.3, analysis);
+  return [time.detail.split(":")[0], waited.value, waited.detail, longest.detail.split(" in ")[1]];
+}
+
+test("figures of the last round are all of the same one, or say that they are being computed", () => {
+  assert.deepEqual(roundsSaid(60, [0.4, 0.5, NaN]), ["round 2", "being computed", "of round 2 · 45\u00a0% before", "round 2"]);
+  assert.deepEqual(roundsSaid(60, [0.4, 0.5, 0.6]), ["round 2", "60\u00a0%", "of round 2 · 45\u00a0% before", "round 2"]);
+  assert.deepEqual(roundsSaid(0.5, [0.4, 0.5, NaN]), ["round 1", "50\u00a0%", "of round 1 · 40\u00a0% before", "round 1"]);
+  assert.deepEqual(roundsSaid(0.5, [0.4, 0.5, NaN], ANALYSIS), ["round 0", "40\u00a0%", "of round 0", "round 0"]);
+});
+
 test("a run tells why it failed: the worst end, the earliest of equals, and how many more there are", () => {
   const lanes = (...states) => meta({ lanes: states.map(([state, state_reason], lane) => ({ lane, state, state_reason })) });
   const heard = beats([[0, 19], [1, 9], [2, 5]].map(([index, at]) => ({ heard: at * S, number: 5, error_us: 0, lane: index, attempt: index, state: 0 })));

@@ -14,7 +14,7 @@ import { inSight, labelled, slots } from "../../dashboard/live/static/live/js/ro
 import { Store } from "../../dashboard/live/static/live/js/store.js";
 import { tableRows } from "../../dashboard/live/static/live/js/table.js";
 import { inkOn, luminance, pixel } from "../../dashboard/live/static/live/js/theme.js";
-import { findings, message, spans, steps } from "./frames_of.mjs";
+import { beats, findings, message, meta, opens, samples, spans, steps } from "./frames_of.mjs";
 
 test("the cursor goes forward within an epoch and follows a new one; frames without one do not move it", () => {
   const from = { epoch: 5n, last: 100n };
@@ -144,4 +144,35 @@ test("a finding says which thresholds it was judged with that are not the defaul
   const words = "Ratio: 3 ×, set for the run; the default is 1.5 ×";
   assert.equal(judgedText({ evidence: { thresholds: [{ words }] } }), `Judged with ${words}.`);
   assert.deepEqual([judgedText({ evidence: {} }), judgedText({})], ["", ""]);
+});
+
+const HOUR = 3600e6;
+const MIN = 60e6;
+
+/** The window, in minutes since its first phase, of a run of 2 min that ended as `state` and was told of an hour later. */
+function drawnOf(state, ...more) {
+  globalThis.location = { search: "", pathname: "/" };
+  const page = new Page({}, { phase: "phase" });
+  page.store.apply(message(
+    meta({ run: { state, started_ns: String(1_790_000_000_000_000_000n), ended_ns: String(1_790_000_000_000_000_000n + 180_000_000_000n) } }),
+    spans([{ start: 0, duration: 2 * MIN, id: 1, lane: 0, attempt: 0 }]),
+    beats([{ heard: HOUR, number: 90, lane: 0, attempt: 0, state: 1 }]),
+    samples([{ time: HOUR, series: 1, value: 1 }]),
+    ...more,
+  ));
+  page.clock.hear(7200e9);
+  page.settle();
+  page.view.width = 1000;
+  page.view.advance({ now: page.now(), ended: page.ended, earliest: page.store.begun, rounds: page.store.rounds.list() });
+  const zero = page.store.fromUnix(1_790_000_000_000_000_000n);
+  return [page.view.from, page.view.to].map((time) => Math.round(((time - zero) / 60e9) * 10) / 10 + 0);
+}
+
+test("a run that was told of long after is drawn from its begin to its own end", () => {
+  assert.deepEqual(drawnOf("failed"), [0, 2]);
+});
+
+test("an ended run is drawn to where its workers say they ended, and a phase that was cut short is in sight", () => {
+  assert.deepEqual(drawnOf("finished"), [0, 3.1]);
+  assert.deepEqual(drawnOf("killed", opens([{ start: 2.5 * MIN, id: 9, lane: 0, attempt: 0, phase: 0, round: 0, progress: NaN }])), [0, 3.1]);
 });

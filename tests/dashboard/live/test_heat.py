@@ -1,13 +1,16 @@
 """The heat map's figures: sums by worker and round, of the newest generation, bounded, and only for the team."""
 
+import datetime as dt
 from base64 import b64decode
 from typing import Any
 
 import numpy as np
 import pytest
 from django.test import Client
+from django.utils import timezone
 
-from ingest.models import Round, Run
+from ingest.models import Finding, Round, Run
+from ingest.models.findings import Severity
 from ingest.queries import heat as queries
 from ingest.store.rounds import close_ended
 from roundwatch import wire
@@ -89,6 +92,44 @@ def test_every_phase_of_a_round_can_be_chosen_however_many_there_are(cast: Cast)
     run = run_of(cast)
     page = browser_of(cast.viewer).get(f"/runs/{run.pk}/heat/").content.decode()
     assert [name for name in names if f'<option value="{name}"' not in page] == []
+
+
+def found_in(run: Run, phase: str, severity: Severity, age_s: int) -> None:
+    at = timezone.now() - dt.timedelta(seconds=age_s)
+    Finding.objects.create(
+        run=run, kind="straggler", fingerprint=f"{phase}:{severity}", severity=severity, phase=phase, opened_at=at,
+        updated_at=at,
+    )  # fmt: skip
+
+
+def test_it_opens_on_what_the_newest_finding_above_info_is_about(cast: Cast) -> None:
+    told(cast, "host-0", [[1.5]])
+    run = run_of(cast)
+    client = browser_of(cast.viewer)
+    found_in(run, "train", Severity.WARNING, 20)
+    found_in(run, "encode", Severity.CRITICAL, 30)
+    found_in(run, "encode", Severity.INFO, 10)
+    found_in(run, "", Severity.WARNING, 5)
+    found_in(run, "of another name", Severity.WARNING, 1)
+    assert asked(client, run)["phase"] == "train"
+    assert '<option value="train" selected>' in client.get(f"/runs/{run.pk}/heat/").content.decode()
+
+
+def test_without_a_finding_it_opens_on_what_gpus_waited_for_longest(cast: Cast) -> None:
+    """“apply” takes the worker that nobody waits for longest; “encode” is what the round’s GPUs waited for."""
+    recorder = Recorder("host-0", began_ns=BEGIN_NS).begin().begin_round(0, BEGIN_NS)
+    at = [BEGIN_NS + second * SECOND for second in range(60)]
+    recorder.phase("train", at[0], at[5], round=0).phase("encode", at[5], at[25], round=0)
+    recorder.phase("apply", at[25], at[35], round=0, after="encode").end_round(0, at[36])
+    deliver(cast.team.id, recorder.batch())
+    server = Recorder("server", began_ns=BEGIN_NS, role="coordinator").begin().begin_round(0, BEGIN_NS)
+    server.phase("apply", at[0], at[34], round=0).end_round(0, at[36])
+    deliver(cast.team.id, server.batch())
+    run = run_of(cast)
+    client = browser_of(cast.viewer)
+    assert asked(client, run)["phase"] == "apply"
+    assert client.get(f"/runs/{run.pk}/live/analysis?round=0").json()["state"] == "ready"
+    assert asked(client, run)["phase"] == "encode"
 
 
 def test_of_a_round_that_was_replayed_the_newest_generation_counts(cast: Cast) -> None:

@@ -3,6 +3,8 @@
 import { isolated, plural } from "./format.js";
 
 const MOST_ROWS = 24;
+// The share of a round below which a gap tells nothing by itself.
+const SLIGHT = 0.005;
 const MOST_FIXES = 6;
 const MOST_NAMED = 4;
 // What the server calls pieces that it told together.
@@ -17,11 +19,21 @@ export function pieceName({ phase, gap }, words) {
 /** A kind that has a colour; null for what no phase explains. */
 const kindOf = ({ kind, gap }) => (gap ? null : kind);
 
+/** Rows or pieces without their gaps shorter than `least` ns, and these together as a list of at most one row. */
+function parted(all, least) {
+  const slight = all.filter(({ gap, ns }) => gap && ns < least);
+  const ns = slight.reduce((total, one) => total + one.ns, 0);
+  const name = `${plural(slight.length, "short gap")}${slight.length > 1 ? ", together" : ""}`;
+  const row = { name, worker: "", kind: null, ns, others: 0, workers: 0, greatest: 0, most: "", piece: null };
+  return [all.filter((one) => !slight.includes(one)), slight.length ? [row] : []];
+}
+
 /**
  * Pieces of a path in their order as rows {name, worker, kind, ns, piece}: the longest by themselves, what is short in
- * between as one each time, about `most` in all.
+ * between as one each time, about `most` in all, then the gaps that are next to nothing of `whole` (ns) together.
  */
-export function pathRows(pieces, words, most = MOST_ROWS) {
+export function pathRows(all, words, whole = 0, most = MOST_ROWS) {
+  const [pieces, slight] = parted(all, whole * SLIGHT);
   const least = pieces.length > most ? pieces.map(({ ns }) => ns).sort((a, b) => b - a)[most / 2 - 1] : -1;
   const rows = [];
   for (const piece of pieces) {
@@ -30,28 +42,29 @@ export function pathRows(pieces, words, most = MOST_ROWS) {
     else if (before?.count) Object.assign(before, { ns: before.ns + piece.ns, count: before.count + 1, name: plural(before.count + 1, "short piece") });
     else rows.push({ name: "1 short piece", worker: "", kind: "other", ns: piece.ns, piece: null, count: 1 });
   }
-  return rows;
+  return [...rows, ...slight];
 }
 
 /**
  * What trainers lost as rows by phase, in the order in which they were first lost to: {name, kind, ns (all trainers
- * together), others, workers, most: whose it was mostly, piece}; the least of more than `most` are one row.
+ * together), others, workers, most: whose it was mostly, piece}; the least of more than `most` are one row, and so are
+ * the gaps that are next to nothing of `whole` (ns, all trainers together).
  */
-export function waitingRows(shares, words, most = MOST_ROWS) {
+export function waitingRows(shares, words, whole = 0, most = MOST_ROWS) {
   const found = new Map();
   for (const share of shares) {
     const key = `${share.gap}/${share.phase}`;
     const ns = share.own_ns + share.others_ns;
-    const row = found.get(key) ?? { name: pieceName(share, words), kind: kindOf(share), ns: 0, others: 0, workers: 0, greatest: -1 };
+    const row = found.get(key) ?? { name: pieceName(share, words), kind: kindOf(share), gap: share.gap, ns: 0, others: 0, workers: 0, greatest: -1 };
     if (ns > row.greatest) Object.assign(row, { greatest: ns, most: share.worker, piece: share.worker ? share : null });
     found.set(key, Object.assign(row, { ns: row.ns + ns, others: row.others + share.others_ns, workers: row.workers + 1 }));
   }
-  const rows = [...found.values()];
-  if (rows.length <= most) return rows;
+  const [rows, slight] = parted([...found.values()], whole * SLIGHT);
+  if (rows.length <= most) return [...rows, ...slight];
   const kept = new Set([...rows].sort((a, b) => b.ns - a.ns).slice(0, most - 1));
   const short = rows.filter((row) => !kept.has(row));
   const sum = (name) => short.reduce((total, row) => total + row[name], 0);
-  return [...rows.filter((row) => kept.has(row)), { name: plural(short.length, "shorter phase"), kind: "other", ns: sum("ns"), others: sum("others"), workers: 0, greatest: 0, most: "", piece: null }];
+  return [...rows.filter((row) => kept.has(row)), { name: plural(short.length, "shorter phase"), kind: "other", ns: sum("ns"), others: sum("others"), workers: 0, greatest: 0, most: "", piece: null }, ...slight];
 }
 
 /** Whose a row of waiting was: the one worker, the one that most of it is due to, or how many; "" where nobody is named. */

@@ -33,8 +33,9 @@ export class Header {
     Object.assign(this, { much: Number(root.dataset.waitingWarn), container, state, facts, failure, shown: [] });
   }
 
-  draw(store, now) {
-    const found = figures(store, now, this.much);
+  /** `analysis`: what the server concluded of the latest round it was asked about, or null. */
+  draw(store, now, analysis) {
+    const found = figures(store, now, this.much, analysis);
     while (this.shown.length < found.length) this.shown.push(new Figure());
     found.forEach((figure, i) => this.shown[i].say(figure));
     if (this.container.children.length !== found.length) fill(this.container, ...this.shown.map((one) => one.element));

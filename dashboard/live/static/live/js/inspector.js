@@ -34,7 +34,7 @@ function standing({ coverage, closed }, final) {
   return closed ? (final ? [] : ["being judged"]) : ["still open"];
 }
 
-function roundSection({ store, round, last, words, now }, { step, ranks, theme, analysis }) {
+function roundSection({ store, round, last, words, now, byWorker }, { step, ranks, theme, analysis }) {
   const wall = ((Number.isFinite(round.end) ? round.end : now) - round.begin) / 1e9;
   const { seconds, trainers, final } = kindSeconds(store, round);
   const parts = partsOf(seconds, wall);
@@ -48,13 +48,14 @@ function roundSection({ store, round, last, words, now }, { step, ranks, theme, 
     el("header", {}, el("h2", {}, `Where ${words.round} ${round.index} went`), turn(`Earlier ${words.round}`, "‹", -1), turn(`Later ${words.round}`, "›", 1)),
     el("p", { class: "muted" }, facts.join(" · ")),
     !analysis.ready && [bar(parts, theme), el("table", { class: "parts" }, el("tbody", {}, parts.map(partRow), totalRow("wall time", wall))), waiting],
-    lastIn(last, wall, words, ranks),
+    lastIn(last, wall, { words, byWorker }, ranks),
     analysis.element);
 }
 
-/** Who came last to the round's collectives, and the way to what each rank did. */
-function lastIn(last, wall, words, show) {
-  const open = el("button", { type: "button", class: "button", title: "E", click: show }, `By ${words.worker}`);
+/** Who came last to the round's collectives, and the way to what each rank did, which `byWorker` says is shown. */
+function lastIn(last, wall, { words, byWorker }, show) {
+  const name = `By ${words.worker}`;
+  const open = el("button", { type: "button", class: "button", title: "E", "aria-label": name, "aria-pressed": String(byWorker), click: show }, name);
   if (!last) return el("p", {}, open);
   const most = last.waited > 0 ? `; ${isolated(last.most.info.name)} waited ${duration(last.waited)} longer, ${share(last.waited / 1e9 / wall)} of the ${words.round}` : "";
   return el("p", { class: "last-in" }, "Waited least: ", el("b", {}, isolated(last.least.info.name)), most, " ", open);
@@ -106,8 +107,8 @@ export class Inspector {
     Object.assign(this, { element, details, theme, stacks, analysis, on, stamp: "", subject: null, more: null, asked: "", age: el("p"), taken: new FindingStacks() });
   }
 
-  /** `facts` is the selected phase or null, `area` the statistics of a selected area or null, `round` may be null. */
-  draw({ store, facts, area, round, now }) {
+  /** `facts` is the selected phase or null, `area` the statistics of a selected area or null, `round` may be null; `byWorker`: the table of workers is shown. */
+  draw({ store, facts, area, round, now, byWorker }) {
     this.#ask(facts);
     const stacks = this.stacks.draw(subjectOf(facts, this.more));
     const ago = endedAgo(store, facts, now);
@@ -123,14 +124,14 @@ export class Inspector {
     const [last] = round ? store.collectives.ofRound(store.lanes, round.index) : [];
     const findings = grouped(store, round);
     const beat = (round && !round.closed) || facts?.open ? Math.floor(now / 5e8) : 0;
-    const stamp = JSON.stringify([this.theme.bg, facts && [facts.attempt, facts.id, facts.end], area?.key, failure, round, analysis && this.analysis.stamp, findings, beat, this.more, words, last && [last.least.index, last.most.index, last.waited]]);
+    const stamp = JSON.stringify([this.theme.bg, facts && [facts.attempt, facts.id, facts.end], area?.key, failure, round, analysis && this.analysis.stamp, findings, beat, byWorker, this.more, words, last && [last.least.index, last.most.index, last.waited]]);
     if (stamp === this.stamp) return;
     Object.assign(this, { stamp, subject });
     fill(this.element,
       failure && failureCard(failure, words),
       facts && phaseSection(store, facts, this.more, this.age, stacks, this.on.close),
       area && areaSection(area, this.on.close),
-      round ? roundSection({ store, round, last, words, now }, { ...this.on, theme: this.theme, analysis: this.analysis }) : el("p", { class: "muted" }, `What kept the GPUs waiting stands here as soon as a ${words.round} has begun.`),
+      round ? roundSection({ store, round, last, words, now, byWorker }, { ...this.on, theme: this.theme, analysis: this.analysis }) : el("p", { class: "muted" }, `What kept the GPUs waiting stands here as soon as a ${words.round} has begun.`),
       this.#findings(findings, { store, words, round, show: this.on.show, stacks: this.taken }));
     this.taken.restore(this.element);
     if (focused) this.element.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();

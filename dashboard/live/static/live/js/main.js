@@ -80,12 +80,12 @@ function snapshot(frames) {
 
 function words(now) {
   status.draw(store, { filter: ui.filter, lanes: page.layout.lanes });
-  header.draw(store, now);
+  header.draw(store, now, analysis.newest);
   tooltip.tick(store, now);
   say(elements.strips, `${page.words.round}s`);
   if (ui.show === "ranks") ranks.draw({ round: page.round(), layout: page.layout, sort: ui.sort, filter: ui.filter, words: page.words });
   toolbar.draw({ words: page.words, waits: store.collectives.phases.size > 0, view, ui, fresh: page.fresh(), running: !page.ended, phases: store.phases, samples: store.samples });
-  inspector.draw({ store, facts: page.selected(), area: ui.statistics, round: page.round(), now });
+  inspector.draw({ store, facts: page.selected(), area: ui.statistics, round: page.round(), now, byWorker: ui.show === "ranks" });
   root.dataset.cursor = connection.cursor ? `${connection.cursor.epoch}.${connection.cursor.last}` : "";
   if (store.origin !== null) history.look(store, view);
 }

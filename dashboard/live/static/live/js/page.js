@@ -2,6 +2,7 @@
 
 import { Clock } from "./clock.js";
 import { Details, locate } from "./detail.js";
+import { reachOf } from "./ending.js";
 import { busyTimes } from "./kinds.js";
 import { arrange } from "./lanes.js";
 import { Store } from "./store.js";
@@ -34,8 +35,9 @@ export class Page {
   now() {
     const { store } = this;
     const said = this.clock.now();
-    if (this.ended || Number.isNaN(said)) return Number.isFinite(store.latest) ? store.latest : NaN;
-    return Math.max(said, store.latest);
+    const reached = reachOf(store);
+    if (this.ended || Number.isNaN(said)) return Number.isFinite(reached) ? reached : NaN;
+    return Math.max(said, reached);
   }
 
   /** What the run's rounds and workers are called. */

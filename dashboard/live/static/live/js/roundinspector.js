@@ -22,7 +22,7 @@ function named(tag, label, text) {
 export class RoundInspector {
   /** `on`: go(piece, begin, end) to its bar, times in ns since the store's origin; changed() when an answer has come. */
   constructor(url, on) {
-    Object.assign(this, { url, on, answer: null, asked: null, askedAt: -Infinity, failed: false, opened: new Set(), stamp: "" });
+    Object.assign(this, { url, on, answer: null, newest: null, asked: null, askedAt: -Infinity, failed: false, opened: new Set(), stamp: "" });
     this.element = el("div", { class: "analysis" });
   }
 
@@ -63,7 +63,7 @@ export class RoundInspector {
     const { trainers, waiting_ns: total } = answer;
     const title = `What kept GPUs waiting in ${round}`;
     if (!trainers) return el("section", {}, el("h3", {}, title), el("p", { class: "muted" }, `No ${words.trainer} took part in it.`));
-    const rows = waitingRows(answer.waiting, words).map((row) => ({ ...row, detail: whoseText(row, words), seconds: row.ns / trainers / 1e9, share: row.ns / total, go: goTo(row.piece) }));
+    const rows = waitingRows(answer.waiting, words, answer.wall_ns * trainers).map((row) => ({ ...row, detail: whoseText(row, words), seconds: row.ns / trainers / 1e9, share: row.ns / total, go: goTo(row.piece) }));
     const mean = duration(total / trainers);
     const explained = answer.coverage === null ? "" : ` · ${share(answer.coverage)} explained`;
     const text = `A ${words.trainer}’s GPU waits while it is in no compute phase: wall time less the union of its compute phases. Each such instant counts for what the ${words.trainer} does then or, while it only waits, for what the critical path is at. Seconds are the mean of ${plural(trainers, words.trainer)}, shares are of ${mean}, the mean GPU waiting. Explained is how much of the wall time their phases cover, waits included. One ${words.round}.`;
@@ -73,7 +73,7 @@ export class RoundInspector {
   }
 
   #path({ answer, words, theme, goTo, wall, round }) {
-    const rows = pathRows(answer.path, words).map((row) => ({ ...row, detail: isolated(row.worker), seconds: row.ns / 1e9, share: row.ns / answer.wall_ns, go: goTo(row.piece) }));
+    const rows = pathRows(answer.path, words, answer.wall_ns).map((row) => ({ ...row, detail: isolated(row.worker), seconds: row.ns / 1e9, share: row.ns / answer.wall_ns, go: goTo(row.piece) }));
     const gaps = answer.path.filter(({ gap }) => gap).reduce((sum, { ns }) => sum + ns, 0);
     const error = Math.max(0, ...answer.path.map((piece) => piece.error_ns));
     const unclaimed = answer.unclaimed ? ` ${plural(answer.unclaimed, "wait")} could not be placed, for a clock is not known.` : "";
@@ -106,7 +106,7 @@ export class RoundInspector {
     const [check, tone] = checkText(interval);
     const line = [el("span", {}, isolated(interval.name)), el("b", {}, interval.ns === null ? "–" : duration(interval.ns)), el("span", { "data-tone": tone }, check)];
     if (!interval.parts.length) return el("p", { class: "interval", title: interval.between || null }, line);
-    const rows = pathRows(interval.parts, words).map((row) => ({ ...row, detail: isolated(row.worker), seconds: row.ns / 1e9, share: row.ns / interval.ns, go: goTo(row.piece) }));
+    const rows = pathRows(interval.parts, words, interval.ns).map((row) => ({ ...row, detail: isolated(row.worker), seconds: row.ns / 1e9, share: row.ns / interval.ns, go: goTo(row.piece) }));
     const keep = ({ target }) => (target.open ? this.opened.add(interval.name) : this.opened.delete(interval.name));
     const missing = el("p", { class: "muted" }, interval.between && [isolated(interval.between), el("br")], `${interval.not_instrumented_ns ? `${duration(interval.not_instrumented_ns)} not` : "all of it"} instrumented · ±\u00a0${duration(interval.error_ns)}`);
     return el("details", { open: this.opened.has(interval.name), toggle: keep }, el("summary", { class: "interval" }, line), el("table", { class: "parts" }, el("tbody", {}, rows.map(partRow))), missing);
@@ -146,6 +146,7 @@ export class RoundInspector {
       const answer = await fetch(`${this.url}?round=${round.index}`, { headers: { Accept: "application/json" } });
       this.failed = !answer.ok;
       if (answer.ok) this.answer = await answer.json();
+      if (this.answer?.state === "ready" && !(this.newest?.round > this.answer.round)) this.newest = this.answer;
       this.waits = answer.ok && this.answer.state === "asked";
       if (answer.ok && !this.waits) this.asked = round;
     } catch {

@@ -2,6 +2,7 @@
 
 import { clamp } from "./arithmetic.js";
 import { fit } from "./dom.js";
+import { reachOf } from "./ending.js";
 import { duration, plural, share } from "./format.js";
 import { KINDS } from "./frames.js";
 import { kindSeconds } from "./kinds.js";
@@ -65,7 +66,7 @@ export class RoundStrip {
   }
 
   #wall(round) {
-    const end = Number.isFinite(round.end) ? round.end : Math.max(this.store.latest, round.begin);
+    const end = Number.isFinite(round.end) ? round.end : Math.max(reachOf(this.store), round.begin);
     return end - round.begin;
   }
 

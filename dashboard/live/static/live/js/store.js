@@ -21,7 +21,7 @@ export class Store {
   /** Forgets everything, as a new snapshot asks. */
   reset() {
     Object.assign(this, { origin: null, run: {}, phases: [], dropped: 0, rejected: 0, total: 0 });
-    Object.assign(this, { latest: -Infinity, earliest: Infinity, forgotten: -Infinity, olderFrom: null });
+    Object.assign(this, { latest: -Infinity, recorded: -Infinity, earliest: Infinity, forgotten: -Infinity, olderFrom: null });
     this.lanes = new Map();
     this.attempts = new Map();
     this.seen = new Seen();
@@ -29,8 +29,7 @@ export class Store {
     this.rounds = new Rounds();
     this.samples = new Samples();
     this.collectives = new Collectives();
-    this.structure += 1;
-    this.version += 1;
+    Object.assign(this, { structure: this.structure + 1, version: this.version + 1 });
   }
 
   /** Takes the frames of one message or snapshot. */
@@ -127,6 +126,7 @@ export class Store {
       this.collectives.note(c.phase[i], c.round[i], starts[i], end);
       if (lane.open.length) lane.open = lane.open.filter((open) => open.id !== c.id[i] || open.attempt !== c.attempt[i]);
       if (end > this.latest) this.latest = end;
+      if (end > this.recorded) this.recorded = end;
       if (starts[i] < this.earliest) this.earliest = starts[i];
       this.total += 1;
     }
@@ -137,14 +137,14 @@ export class Store {
     const times = relative(frame, c.time, this.origin);
     for (let i = 0; i < frame.count; i++) {
       if (!this.seen.add(c.attempt[i], c.id[i])) continue;
+      if (times[i] > this.recorded) this.recorded = times[i];
       this.lane(c.lane[i]).happen({ attempt: c.attempt[i], id: c.id[i], start: times[i], round: c.round[i], phase: c.phase[i], thread: c.thread[i] });
     }
   }
 
   #gaps(frame) {
     const c = frame.columns;
-    const begin = relative(frame, c.begin, this.origin);
-    const end = relative(frame, c.end, this.origin);
+    const [begin, end] = [c.begin, c.end].map((times) => relative(frame, times, this.origin));
     for (let i = 0; i < frame.count; i++) {
       this.lane(c.lane[i]).lose({ begin: begin[i], end: end[i], count: c.count[i], attempt: c.attempt[i] });
     }
