@@ -51,7 +51,7 @@ def test_a_round_becomes_rows_with_everything_that_was_said(cast: Cast) -> None:
     recorder = Recorder("trainer-3", began_ns=start, rank=3, machine="m-7")
     recorder.begin(name="digits on four", config={"lr": 0.1}, rounds=5, model_bytes=1 << 20, tags=["demo"])
     recorder.begin_round(0, start).phase("encode", start, start + SECOND, round=0, nbytes=7)
-    recorder.event("saved", start + SECOND, round=0, path="/tmp/x")
+    recorder.event("saved", start + SECOND, round=0, path="checkpoints/x")
     recorder.sample("cpu", 0.5, start + SECOND, unit="ratio", device="cpu0")
     recorder.end_round(0, start + 2 * SECOND)
     (result,) = deliver(cast.team.id, recorder.batch(offset_ns=5_000, error_ns=77))
@@ -68,7 +68,7 @@ def test_a_round_becomes_rows_with_everything_that_was_said(cast: Cast) -> None:
     assert (phase.begin_ns, phase.end_ns) == (start + 5_000, start + SECOND + 5_000)
     assert (phase.offset_ns, phase.error_ns, phase.attrs, phase.round) == (5_000, 77, {"nbytes": 7}, 0)
     assert PhaseName.objects.get(run=run, index=phase.name_index).name == "encode"
-    assert Event.objects.get(run_id=run.id).attrs == {"path": "/tmp/x"}
+    assert Event.objects.get(run_id=run.id).attrs == {"path": "checkpoints/x"}
     series = Series.objects.get(worker=worker)
     assert (series.metric, series.unit, series.device) == ("cpu", "ratio", "cpu0")
     assert Sample.objects.get(series_id=series.pk).value == 0.5
