@@ -339,7 +339,9 @@ def test_a_key_on_standard_input_triggers_its_failure(collector: Collector, envi
 def test_an_interrupt_ends_all_workers_as_killed(collector: Collector, environment: dict[str, str]) -> None:
     there = {"ROUNDWATCH_URL": collector.url, "ROUNDWATCH_TOKEN": "t"}
     command = [sys.executable, "-m", "roundwatch", "lab", "mixed"]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts behind it ignores it
     playing = subprocess.Popen(command, env=environment | there, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    signal.signal(signal.SIGINT, before)
     try:
         until(lambda: any(heard.last["open"] for heard in collector.workers()), "a phase is open")
         playing.send_signal(signal.SIGINT)
