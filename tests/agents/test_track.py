@@ -302,7 +302,7 @@ def test_a_part_of_a_boundary_that_fails_is_told_once_and_the_others_go_on(
         raise ArithmeticError("as it happens")
 
     monkeypatch.setattr("roundwatch.track.search", fail)
-    monkeypatch.setattr("roundwatch.run.MEMORY_NS", 0)
+    monkeypatch.setattr("roundwatch.rounds.SELDOM_NS", 0)
     model = Model()
     recording.run.track(model, "model")
     rounds(recording, 6)

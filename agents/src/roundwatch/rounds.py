@@ -12,13 +12,19 @@ from roundwatch.phases import Decorator, Ground, Phase, Recorder, Scope
 T = TypeVar("T")
 HEAD = slots.head(slots.ROUND)
 MAX_INDEX = 1 << 31  # what the server keeps
+SELDOM_NS = 250_000_000  # where rounds are short steps, reading memory at each boundary would cost more than the rest
+Parts = tuple[Callable[[], None], ...]
 
 
 class Rounds:
-    """Which round is open, which index comes next, and what is done at each boundary: `parts`, one after the other."""
+    """Which round is open, which index comes next, and what is done at boundaries, one after the other.
 
-    def __init__(self, recorder: Recorder, *parts: Callable[[], None]) -> None:
-        self.recorder, self._parts = recorder, parts
+    `each` is done at every one, `seldom` at the first and then at most four times a second.
+    """
+
+    def __init__(self, recorder: Recorder, *, each: Parts = (), seldom: Parts = ()) -> None:
+        self.recorder, self._each, self._seldom = recorder, each, seldom
+        self._due_ns = 0
         self.next = 0
         self.open = 0  # how many rounds have begun and not ended
         self._flat: tuple[int, int] | None = None
@@ -47,20 +53,30 @@ class Rounds:
             begun, self._flat = self._flat, None
             self.end(begun, end_ns)
 
+    def at_each(self, part: Callable[[], None]) -> None:
+        """From now on `part` is done at every boundary as well."""
+        self._each += (part,)
+
     def _write(self, index: int, begin: int, duration: int, *, ended: bool) -> None:
         where = index << slots.THREAD_BITS | self.recorder.here().ground.thread
         self.recorder.ring.put(HEAD, where, int(ended), -1, begin, duration)
-        self._at_boundary()
+        now = begin + duration
+        self._do(self._each)
+        if now >= self._due_ns:
+            self._due_ns = now + SELDOM_NS
+            self._do(self._seldom)
 
-    def _at_boundary(self) -> None:
+    def _do(self, parts: Parts) -> None:
         """A part that fails is told once and done no more: the training goes on, and so do the others."""
-        for part in self._parts:
+        for part in parts:
             try:
                 part()
             except Exception as error:
                 if not ours(error):
                     raise
-                self._parts = tuple(kept for kept in self._parts if kept is not part)
+                self._each, self._seldom = (
+                    tuple(kept for kept in among if kept is not part) for among in (self._each, self._seldom)
+                )
                 tell_once(f"what a round brings with it fails, and is left out from here on: {describe(error)}")
 
 

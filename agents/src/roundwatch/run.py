@@ -17,7 +17,6 @@ from roundwatch.track_collector import Collections
 T = TypeVar("T")
 HAND_OVER_S = 2.0
 MAX_HEADS = 4_096
-MEMORY_NS = 250_000_000  # where rounds are short steps, reading memory at each boundary would cost more than the rest
 
 
 def init(  # noqa: PLR0913 - the promise of the SDK
@@ -67,11 +66,10 @@ class Run:
         self._ring, self._launcher = ring, launcher
         self._recorder = Recorder(ring)
         self._collections = Collections(self._recorder)
-        held = (self._collections.write, self._look_for_the_held, self._count_tensors)
-        self._rounds = Rounds(self._recorder, *held, self._read_memory, self._look_for_a_shipper)
+        seldom = (self._read_memory, self._look_for_a_shipper)
+        self._rounds = Rounds(self._recorder, each=(self._collections.write,), seldom=seldom)
         self._heads: dict[Any, tuple[int, int]] = {}
         self._finished = ring.silent
-        self._memory_read_ns = 0
         self._watches: list[Any] = []
         self._tracker: Any = None
         self._census: Any = None
@@ -118,7 +116,9 @@ class Run:
         if not self._ring.silent:
             from roundwatch.track import Tracker  # noqa: PLC0415 - few trainings use it
 
-            self._tracker = self._tracker or Tracker(self._recorder, self._rounds.next)
+            if self._tracker is None:
+                self._tracker = Tracker(self._recorder, self._rounds.next)
+                self._rounds.at_each(self._look_for_the_held)
             self._tracker.add(obj, _short(label))
 
     @harmless()
@@ -258,22 +258,22 @@ class Run:
         misuse.sum_up()
 
     def _look_for_the_held(self) -> None:
-        if self._tracker is not None and not self._ring.silent:
+        if not self._ring.silent:
             self._tracker.at_boundary(self._rounds.next)
 
     def _begin_census(self, *, each_round: bool) -> None:
         from roundwatch.census import Census  # noqa: PLC0415 - few trainings use it
 
         self._census = Census(self._recorder, self._rounds.next, each_round=each_round)
+        self._rounds.at_each(self._count_tensors)
 
     def _count_tensors(self) -> None:
-        if self._census is not None and not self._ring.silent:
+        if not self._ring.silent:
             self._census.at_boundary(self._rounds.next)
 
     def _read_memory(self) -> None:
-        now = time.monotonic_ns()
-        if now - self._memory_read_ns >= MEMORY_NS and not self._ring.silent:
-            self._memory_read_ns = now
+        if not self._ring.silent:
+            now = time.monotonic_ns()
             for reading in process_memory():
                 self._sample(reading.metric, reading.unit, reading.source, reading.value, now)
             if not stacks.ours():
