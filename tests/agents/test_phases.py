@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from roundwatch.layout import Sizes
-from roundwatch.samplers.memory import process_memory
 from tests.agents.collector import until
 from tests.agents.recorder import Recording, Row
 
@@ -364,16 +363,3 @@ def test_calls_after_the_end_do_nothing(recording: Recording) -> None:
     run.finish("failed")
     assert [row.name for row in recording.read()] == ["finish"]
     assert recording.reader.end_state() == "finished"
-
-
-@pytest.mark.parametrize(("seldom_ns", "readings"), [(1 << 60, 1), (0, 2 * 20)])
-def test_what_is_due_a_few_times_a_second_is_not_done_at_each_boundary_of_short_steps(
-    recording: Recording, monkeypatch: pytest.MonkeyPatch, seldom_ns: int, readings: int
-) -> None:
-    monkeypatch.setattr("roundwatch.rounds.SELDOM_NS", seldom_ns)
-    for _ in range(20):
-        with recording.run.step():
-            pass
-    recording.read()
-    read = [row for row in recording.rows if row.metric[2:] == ("process",)]
-    assert len(read) == readings * len(process_memory())
