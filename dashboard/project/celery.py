@@ -1,10 +1,13 @@
 """The Celery application; its settings are the ones with which it recovers by itself from any death but the disk's."""
 
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from celery import Celery
+from celery.apps.worker import Worker
+from celery.platforms import EX_FAILURE
 from celery.signals import worker_ready
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.project.settings")
@@ -20,7 +23,26 @@ def broker_url(redis_url: str) -> str:
     return f"redis+socket://{path}" + (f"?{query.replace('db=', 'virtual_host=')}" if query else "")
 
 
-app = Celery("roundwatch")
+class _QuickWorker(Worker):
+    """Where its main process can go on no more, as after an error of the broker's that Celery did not foresee, it ends.
+
+    Celery would first wait for its tasks and for a broker that may not answer, half a minute in which nothing is done.
+    Their tasks are redone, as those of any worker that is killed; the supervisor starts the next one at once.
+    """
+
+    def stop(self, in_sighandler: bool = False, exitcode: int | None = None) -> None:  # noqa: FBT001, FBT002 - Celery's
+        if exitcode == EX_FAILURE:
+            os._exit(EX_FAILURE)
+        super().stop(in_sighandler, exitcode)
+
+
+class _Application(Celery):
+    @cached_property
+    def Worker(self) -> Any:  # noqa: N802 - Celery looks for this name
+        return self.subclass_with_self(_QuickWorker, name="Worker")
+
+
+app = _Application("roundwatch")
 app.set_default()  # ingest starts tasks by name from threads of its own, where no app is current
 app.conf.update(
     broker_url=broker_url(settings.REDIS_URL),

