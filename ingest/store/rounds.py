@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.utils import timezone
+
+from ingest.store.ahead import MOST_AHEAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +106,13 @@ def close(run_id: UUID, indexes: Sequence[int] | None = None) -> Closing:
             return Closing([], waiting=False)
         cursor.execute(_UNHEARD, [run_id])
         (heard_ns,) = cursor.fetchone()
+        # What a clock that was set back since saw end in times to come would wait until then, and it is over.
+        ahead_ns = int((timezone.now() + MOST_AHEAD).timestamp() * 1e9)
         cursor.execute(_BOUNDS, {"run": run_id, "rounds": list(versions)})
         rows = [
             (round_id, versions[round_id], begin, end, trainers)
             for round_id, begin, trainers, end in sorted(cursor.fetchall())
-            if heard_ns is None or end <= heard_ns
+            if heard_ns is None or end <= heard_ns or end > ahead_ns
         ]
         closed: list[ClosedRound] = []
         if rows:

@@ -62,6 +62,15 @@ def test_a_round_waits_until_every_running_worker_was_heard_after_its_end(cast: 
     assert closed_now() == [(0, 0)]
 
 
+def test_a_round_that_a_clock_set_back_since_saw_end_in_times_to_come_waits_for_nobody(cast: Cast) -> None:
+    now = time.time_ns()
+    first, second = trainers(2, now)
+    deliver(cast.team.id, second.begin().batch())
+    first.begin_round(0, now).end_round(0, now + 300 * SECOND)
+    deliver(cast.team.id, first.batch(), second.heartbeat(now))
+    assert closed_now() == [(0, 0)]
+
+
 def test_a_worker_that_has_begun_the_next_round_is_through_with_this_one(cast: Cast, start: int) -> None:
     (worker,) = trainers(1, start)
     worker.begin_round(0, start).begin_round(1, start + 4 * SECOND)
