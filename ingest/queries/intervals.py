@@ -1,5 +1,6 @@
 """What intervals are measured of a run: those that everybody's training has, and those that its team asked for."""
 
+import datetime as dt
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -90,6 +91,11 @@ def names_of(run: Run) -> list[str]:
     """The names of its phases and events, to choose boundaries from: no more than a run may have, the wire's limit."""
     rows = PhaseName.objects.filter(run=run).order_by("index").values_list("name", flat=True)
     return list(dict.fromkeys(rows))
+
+
+def due_at(run_id: UUID) -> dt.datetime | None:
+    """From when on the run's intervals are to be judged anew; it lies ahead where that has failed. None: they are."""
+    return IntervalsDue.objects.filter(pk=run_id).values_list("asked_at", flat=True).first()
 
 
 def runs_due(most: int) -> list[UUID]:
