@@ -22,6 +22,13 @@ def team_menu(context: dict[str, Any]) -> dict[str, Any]:
     return {"request": request, "csrf_token": context.get("csrf_token"), "teams": teams, "team": team}
 
 
+@register.simple_tag(takes_context=True)
+def current_team_slug(context: dict[str, Any]) -> str:
+    """The slug of the team looked at, empty where there is none."""
+    team = choice_of(context["request"])[1]
+    return "" if team is None else team.slug
+
+
 @register.filter
 def labelled(field: BoundField) -> SafeString:
     """Show the input of a field that has a label, without a placeholder that says the same again."""
