@@ -166,8 +166,7 @@ def _cell(name: str, told: _Told | str, words: Words) -> Cell:
     if one is None:
         return Cell("–", why=f"the {words.round} lacks one of its boundaries")
     if one["abstained"]:
-        # It begins with these words, and names of phases may follow.
-        return Cell("–", why=one["abstained"].replace("the round", f"the {words.round}", 1))
+        return Cell("–", why=one["abstained"])
     answer = {True: "passed", False: "failed", None: ""}[one["passed"]]
     unsure = one["most_s"] is not None and one["passed"] is None
     return Cell(seconds((one["end_ns"] - one["begin_ns"]) / 1e9), answer, "within the clocks’ error" if unsure else "")

@@ -3,7 +3,9 @@
 import re
 from dataclasses import replace
 
-from ingest.detection import interval_checks, memory, slow_phase, straggler, thresholds, work_on_path
+import numpy as np
+
+from ingest.detection import interval_checks, memory, round_analysis, slow_phase, straggler, thresholds, work_on_path
 from ingest.detection.facts import History
 from ingest.detection.memory import Collected
 from ingest.detection.named_intervals import Boundary, Interval, Of
@@ -74,3 +76,19 @@ def test_thresholds_that_are_told() -> None:
     (verdict,) = known.said(straggler.judge(in_steps(scenarios.always_slower(1.45))).lasting)
     (told,) = verdict.evidence["thresholds"]
     assert plain(told["words"]) == "Clean steps: 5 steps, set for the team; the default is 3 steps"
+
+
+def test_what_could_not_be_measured() -> None:
+    known = in_steps(scenarios.exchange("all", scenarios.crew(2), rounds=1, train=20.0, encode=9.0))
+    begin, end = (Boundary(of=Of.BEGIN, name=name, first=False) for name in ("encode", "round trip"))
+    asked = Interval(name="trip", begin=(begin,), end=(end,), asked=True)
+    given = round_analysis.Given(
+        index=0, begin_ns=nanoseconds(0), end_ns=known.windows[0].end_ns, trainers=np.array([1, 2]),
+        workers=known.workers, spans=known.spans, intervals=(asked,), words=STEPS,
+    )  # fmt: skip
+    told = round_analysis.told(given)
+    (one,) = told["intervals"]
+    # The name of a phase stays as it is.
+    assert one["abstained"] == "the step has no last start of round trip"
+    plain(told["communication"]["abstained"])
+    plain(told["what_if"]["abstained"])
