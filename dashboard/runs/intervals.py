@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
+from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -65,19 +66,15 @@ def intervals(request: HttpRequest, run_id: UUID) -> HttpResponse:
             messages.success(request, f"“{stored}” is measured from now on, {_earlier(stored, run)}")
             return redirect("intervals", run.pk)
     # Before the rounds: what is measured meanwhile is then shown, or asked for once more.
-    asked_at = queries.due_at(run.pk)
-    computing = asked_at is not None and asked_at <= timezone.now()
+    due = queries.is_due(run.pk)
     newest, words = queries.newest_rounds(run.pk, _ROUNDS), run_words.of_run(run.pk)
-    found = lines(run, newest, words, computing=computing)
-    context = {
-        "rounds": newest, "lines": found, "words": words, "computing": computing,
-        "failed": asked_at is not None and not computing, "fills_s": FILLS_S,
+    found = lines(run, newest, words, computing=due is True)
+    table = {
+        "run": run, "rounds": newest, "lines": found, "words": words, "computing": due is True,
+        "failed": due is False, "fills_s": FILLS_S,
         "short": any(_is_short(row) and rounds.analysis_of(row) is None for row in newest),
     }  # fmt: skip
-    # The page's own question must not be answered with a form.
-    if request.htmx and request.method != "POST":  # type: ignore[attr-defined]
-        return render(request, "runs/intervals_table.html", context | {"run": run})
-    return render(request, "runs/intervals.html", _context(run, form, allowed=allowed) | context)
+    return _answered(request, table, _context(run, form, allowed=allowed))
 
 
 @never_cache
@@ -103,6 +100,18 @@ def interval(request: HttpRequest, run_id: UUID, interval_id: int) -> HttpRespon
             messages.success(request, f"“{stored}” is changed: it is measured so from now on, {_earlier(stored, run)}")
             return redirect("intervals", run.pk)
     return render(request, "runs/interval.html", _context(run, form, allowed=allowed) | {"row": row})
+
+
+def _answered(request: HttpRequest, table: dict[str, Any], page: dict[str, Any]) -> HttpResponse:
+    """The page, or to its own question the table alone, 204 while that is as it was."""
+    part = render_to_string("runs/intervals_table.html", table, request)
+    version = sha256(part.encode()).hexdigest()[:16]
+    polled = {"part": part, "version": version, "url": request.path, "settled": not table["computing"]}
+    if not request.htmx or request.method == "POST":  # type: ignore[attr-defined]
+        return render(request, "runs/intervals.html", page | table | polled)
+    if table["computing"] and request.GET.get("seen") == version:
+        return HttpResponse(status=204)
+    return render(request, "shell/polled.html", polled | {"id": "intervals"})
 
 
 def _earlier(row: Interval, run: Run) -> str:

@@ -1,13 +1,12 @@
 """What intervals are measured of a run: those that everybody's training has, and those that its team asked for."""
 
-import datetime as dt
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.db.models.functions import Now
 
 from ingest.detection import named_intervals
@@ -93,9 +92,10 @@ def names_of(run: Run) -> list[str]:
     return list(dict.fromkeys(rows))
 
 
-def due_at(run_id: UUID) -> dt.datetime | None:
-    """From when on the run's intervals are to be judged anew; it lies ahead where that has failed. None: they are."""
-    return IntervalsDue.objects.filter(pk=run_id).values_list("asked_at", flat=True).first()
+def is_due(run_id: UUID) -> bool | None:
+    """Whether the run's intervals are to be judged anew by now, or later since that has failed; None: they are."""
+    by_now = ExpressionWrapper(Q(asked_at__lte=Now()), BooleanField())
+    return IntervalsDue.objects.filter(pk=run_id).values_list(by_now, flat=True).first()
 
 
 def runs_due(most: int) -> list[UUID]:
