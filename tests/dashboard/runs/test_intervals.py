@@ -88,7 +88,7 @@ def test_steps_too_short_to_be_measured_one_by_one_are_said_to_be_and_called_ste
     run = make_run(cast.team)
     add_workers(run, ["a", "b"])
     PhaseName.objects.create(run=run, index=0, name="allreduce", kind=wire.KINDS.index("transfer"))
-    add_round(run, 0, 0.5)
+    add_round(run, 0, 0.5, verdict_version=0)
     told = " ".join(page(browser_of(cast.member), run).split())
     assert "Steps this short are not measured one by one" in told
     assert 'title="a step this short is measured by itself when it is opened in the timeline"' in told

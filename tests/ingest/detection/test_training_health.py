@@ -26,7 +26,7 @@ def test_an_exploding_gradient_is_found_beside_an_infrastructure_that_looks_norm
     assert verdict is not None
     assert why == ""
     assert verdict.severity == "warning"
-    assert verdict.observed == "grad_norm is 40, 36 times its usual 1.1 on rank-0."
+    assert verdict.observed == "grad_norm is 40, 38 times its usual 1.05 on rank-0."
     assert verdict.hypothesis == "The infrastructure looks normal."
     assert verdict.opened_ns == len(CALM) * 10**9
 
@@ -106,7 +106,7 @@ def test_what_a_value_is_told_beside_is_what_called_it_exploding() -> None:
     verdict, _ = judge([series(*[1.0] * 20, *[2.0] * 20, 100.0, 100.0, 100.0)])
 
     assert verdict is not None
-    assert verdict.observed == "grad_norm is 100, 50 times its usual 2 on rank-0."
+    assert verdict.observed == "grad_norm is 100, 67 times its usual 1.5 on rank-0."
 
 
 def test_a_run_that_logs_neither_says_so() -> None:
