@@ -4,7 +4,7 @@
 # What scripts read is the kind itself.
 NAMES: dict[str, str] = {
     "straggler": "slow",
-    "slow_phase": "slow phase:",
+    "slow_phase": "runs long:",
     "stalled": "stalled",
     "missing": "not begun",
     "worker_lost": "worker lost",

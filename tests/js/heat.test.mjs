@@ -78,7 +78,7 @@ test("a thousand workers by two hundred rounds fit, and each point is of the cel
 
 test("few rounds take what room there is, up to a width at which cells are cells still", () => {
   assert.deepEqual(sizes(4, 10, 1520).cell[0], 140);
-  assert.deepEqual(sizes(4, 3, 1520).cell[0], 240);
+  assert.deepEqual(sizes(4, 2, 1520).cell[0], 480);
 });
 
 test("no part of the frame around a cell lies beyond the map", () => {

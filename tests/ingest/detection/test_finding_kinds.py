@@ -32,7 +32,7 @@ def test_every_kind_that_is_given_has_a_name_and_no_two_share_one() -> None:
     ("kind", "phase", "said"),
     [
         ("straggler", "encode", "slow encode"), ("straggler", "", "slow"),
-        ("slow_phase", "encode", "slow phase: encode"), ("slow_phase", "", "slow phase"),
+        ("slow_phase", "encode", "runs long: encode"), ("slow_phase", "", "runs long"),
         ("interval_failed", "to sync", "check failed: to sync"), ("interval_failed", "", "check failed"),
         ("imbalance", "train", "imbalance in train"), ("imbalance", "", "imbalance"),
         ("worker_lost", "", "worker lost"), ("of_later", "", "of later"), ("straggler", "{0} in", "slow {0} in"),
