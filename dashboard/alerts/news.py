@@ -1,21 +1,23 @@
 """What has opened lately, for the toasts of open pages."""
 
 import datetime as dt
+from collections.abc import Iterable
+from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from dashboard.alerts import listing, message
-from dashboard.alerts.hearers import hearer
+from dashboard.alerts import hearers, listing, message
+from dashboard.alerts.models import Alert
 from dashboard.teams.access import choice_of
 
 # An incident is told within its transaction, which may be seen some time after: it is looked for so long.
 _OVERLAP = dt.timedelta(seconds=10)
 # A page that was asleep for longer has the inbox.
-_LONGEST = dt.timedelta(minutes=10)
+LONGEST = dt.timedelta(minutes=10)
 
 
 @never_cache
@@ -24,36 +26,38 @@ def news(request: HttpRequest) -> HttpResponse:
     """Incidents of `?team=` (its slug) that opened since `?since=` (Unix milliseconds; now if left out), as JSON.
 
     `now` is what to ask with the next time. An incident may be told twice, with the same `key`, and some that opened
-    shortly before: who asks for the first time only remembers their keys.
-
-    Every open page asks, so that the answer costs one query. Of a team that is none of the person's, and with a session
-    that is over, there are no news. Where no team is said, the one that is looked at counts.
+    shortly before: who asks for the first time only remembers their keys. Where no team is said, the one that is looked
+    at counts. Who was answered here is answered before Django for a while (dashboard.project.news).
     """
-    found = hearer(request)
-    if found is None:
+    teams, team = choice_of(request)
+    if team is None:
         return JsonResponse({"detail": "Sign in first."}, status=403)
-    person, session = found
-    team = _team(request)
-    now = timezone.now()
-    since = max(_moment(request.GET.get("since", ""), now) - _OVERLAP, now - _LONGEST)
-    opened = []
-    for row in listing.opened_since(team, since, person=person, session=session):
-        key = f"{row.pk}@{row.told_at.isoformat()}" if row.told_at else str(row.pk)
-        title, url = message.line(row.finding), reverse("alerts:alert", args=[row.pk])
-        opened.append({"key": key, "title": title, "page": row.pages, "url": url})
-    return JsonResponse({"now": int(now.timestamp() * 1000), "opened": opened})
-
-
-def _team(request: HttpRequest) -> str:
-    """The slug of the team that is asked for; no row can hold NUL, and Postgres must not be asked for it."""
     if "team" in request.GET:
-        return request.GET["team"].replace("\0", "\ufffd")[:128]
-    team = choice_of(request)[1]
-    return "" if team is None else team.slug
+        team = next((each for each in teams if each.slug == request.GET["team"]), None)
+    if team is None:
+        raise Http404("no such team")
+    hearers.let_in(request.session.session_key or "", team.slug)
+    now = timezone.now()
+    since = since_of(request.GET.get("since", ""), now)
+    return JsonResponse(told(listing.opened_since(team.slug, since), since, now))
+
+
+def told(rows: Iterable[Alert], since: dt.datetime, now: dt.datetime) -> dict[str, Any]:
+    """What a page is told of those of these alerts that people were told of since then."""
+    opened = []
+    for row in rows:
+        if row.told_at is not None and row.told_at > since:
+            key, url = f"{row.pk}@{row.told_at.isoformat()}", reverse("alerts:alert", args=[row.pk])
+            opened.append({"key": key, "title": message.line(row.finding), "page": row.pages, "url": url})
+    return {"now": int(now.timestamp() * 1000), "opened": opened[-listing.MOST_NEWS :]}
+
+
+def since_of(text: str, now: dt.datetime) -> dt.datetime:
+    """From when on incidents are told to who says that time; what is none, or lies ahead, is now."""
+    return max(_moment(text, now) - _OVERLAP, now - LONGEST)
 
 
 def _moment(text: str, now: dt.datetime) -> dt.datetime:
-    """The time that a page says; what is none, or lies ahead, is now."""
     if not text.isascii() or not text.isdigit() or len(text) > 15:
         return now
     try:
