@@ -75,16 +75,16 @@ def _claim(now: dt.datetime) -> tuple[Delivery, Try] | None:
 
 
 def _try(delivery: Delivery, attempt: Try) -> Try:
-    letter = Letter(delivery.key, delivery.content)
+    letter, for_good = Letter(delivery.key, delivery.content), False
     try:
         attempt.answer = _sent(delivery, letter)
         attempt.delivered = True
     except Undelivered as why:
-        attempt.answer = str(why)
+        attempt.answer, for_good = str(why), why.for_good
     except Exception as error:  # noqa: BLE001 - whatever a channel does, the message stays and is tried again
         _log.exception("channel %s", delivery.channel_id)
         attempt.answer = f"The server failed: {type(error).__name__}."
-    _note(delivery, attempt)
+    _note(delivery, attempt, for_good=for_good)
     return attempt
 
 
@@ -96,13 +96,13 @@ def _sent(delivery: Delivery, letter: Letter) -> str:
 
 
 @transaction.atomic
-def _note(delivery: Delivery, attempt: Try) -> None:
+def _note(delivery: Delivery, attempt: Try, *, for_good: bool) -> None:
     attempt.ended_at = timezone.now()
     attempt.answer = attempt.answer.replace("\0", "")[:1000]
     # A run or a channel may have been deleted meanwhile, and all of this with it.
     said = {"ended_at": attempt.ended_at, "answer": attempt.answer, "delivered": attempt.delivered}
     Try.objects.filter(pk=attempt.pk).update(**said)
-    delivery.next_try_at = None if attempt.delivered else _next_try(delivery, attempt.ended_at)
+    delivery.next_try_at = None if attempt.delivered or for_good else _next_try(delivery, attempt.ended_at)
     if attempt.delivered:
         delivery.state = DeliveryState.DELIVERED
     elif delivery.next_try_at is None:

@@ -75,7 +75,7 @@ def channels(request: HttpRequest) -> HttpResponse:
     form, good = _form(ChannelForm, request, team=team)
     if good:
         made = form.save()
-        messages.success(request, f"“{made}” is told from now on. Send a test to see that it arrives.")
+        messages.success(request, f"“{made}” is kept. Send a test to see that it arrives.")
         return redirect("alerts:channel", made.pk)
     rows = [(row, _shown(row)) for row in _of(team)]
     context = {

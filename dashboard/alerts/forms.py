@@ -7,6 +7,8 @@ from django import forms
 from dashboard.alerts import channels, quiet, rules
 from dashboard.alerts.models import Channel, Rule
 from dashboard.teams.models import Team
+from dashboard.teams.names import legible
+from ingest.detection import finding_kinds
 
 if TYPE_CHECKING:  # Django's own class takes no parameter
     RuleModelForm = forms.ModelForm[Rule]
@@ -40,7 +42,7 @@ class RuleForm(RuleModelForm):
     """A rule of a team. What is left empty asks nothing."""
 
     kinds = forms.MultipleChoiceField(
-        choices=[(kind, kind.replace("_", " ")) for kind in rules.KINDS], required=False,
+        choices=[(kind, finding_kinds.name(kind)) for kind in rules.KINDS], required=False,
         widget=forms.CheckboxSelectMultiple, label="Kinds of finding",
     )  # fmt: skip
     severities = forms.MultipleChoiceField(
@@ -81,7 +83,17 @@ class RuleForm(RuleModelForm):
         if "escalate_after" in cleaned and bool(cleaned["escalate_after"]) is not bool(cleaned.get("escalate_to")):
             said = "Say both after how long and whom, or neither."
             self.add_error("escalate_after" if not cleaned["escalate_after"] else "escalate_to", said)
+        elif again := self._told_at_once(cleaned):
+            said = f"Told at once already, and never a second time: {', '.join(again)}. "
+            self.add_error("escalate_to", said + "Choose others, or choose above who is told at once.")
         return cleaned
+
+    def _told_at_once(self, cleaned: dict[str, Any]) -> list[str]:
+        """Whom of those that are told later the rule tells at once, so that nothing would come of it."""
+        own, pages = {one.pk for one in cleaned.get("channels") or ()}, bool(cleaned.get("pages"))
+        return [
+            legible(one.name) for one in cleaned.get("escalate_to") or () if rules.tells_at_once(one, own, pages=pages)
+        ]
 
     @property
     def choices(self) -> list[forms.BoundField]:

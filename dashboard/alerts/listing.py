@@ -59,10 +59,10 @@ def listed(teams: Collection[UUID], wanted: Wanted, *, after: Place | None, limi
     return page(found, limit, lambda row: row, lambda row: (row.opened_at, row.pk))
 
 
-def opened_since(team: UUID, since: dt.datetime) -> list[Alert]:
-    """The newest of a team's alerts that are open and that people were to be told of since then, oldest first."""
-    rows = Alert.objects.filter(team=team, state=AlertState.OPEN, told_at__gt=since)
-    rows = rows.select_related("run", "finding__run__team").order_by("-told_at")
+def opened_since(team: str, since: dt.datetime) -> list[Alert]:
+    """The newest alerts of a team (by its slug) that are open and were to be told since then, oldest first."""
+    rows = Alert.objects.filter(team__slug=team, state=AlertState.OPEN, told_at__gt=since)
+    rows = rows.select_related("finding__run").order_by("-told_at")
     return list(rows[:MOST_NEWS])[::-1]
 
 

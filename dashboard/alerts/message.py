@@ -7,23 +7,23 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.urls import reverse
+from django.utils import timezone
 
+from dashboard.alerts import quiet
 from dashboard.alerts.models import Alert, Channel
 from dashboard.alerts.told import BEGINNINGS, Told
 from dashboard.teams.names import legible
+from ingest.detection import finding_kinds
+from ingest.detection.wording import Words
 from ingest.models import Finding
 from ingest.models.findings import FindingState
+from ingest.queries import run_words
 
 Content = dict[str, Any]
 _MOST_NAMES = 8
 _MOST_TOLD = 20  # incidents in one message
 _MOST_CHARS = 2000
 _STATES = {Told.RESOLVED: "Over: ", Told.WITHDRAWN: "Withdrawn: ", Told.ESCALATED: "Nobody looks after it: "}
-_WORDS = {
-    "straggler": "slow", "slow_phase": "slow now", "stalled": "stalled", "missing": "not begun",
-    "worker_lost": "lost", "worker_failed": "failed", "out_of_memory": "out of memory", "run_stalled": "run stalled",
-    "interval_failed": "check failed:",
-}  # fmt: skip
 
 
 def content(alert: Alert, finding: Finding, happened: str) -> Content:
@@ -54,7 +54,7 @@ def content(alert: Alert, finding: Finding, happened: str) -> Content:
         "url": link(finding),
         "inbox": settings.PUBLIC_URL + reverse("alerts:alert", args=[alert.pk]),
     }
-    return told | {"title": title(told), "text": text(told)}
+    return told | {"title": title(told), "text": text(told, run_words.of_run(run.pk))}
 
 
 def test_content(channel: Channel) -> Content:
@@ -63,8 +63,21 @@ def test_content(channel: Channel) -> Content:
         "happened": Told.TEST, "over": True, "page": False, "alert": None, "team": _name(channel.team.name),
         "title": "Roundwatch: a test", "url": settings.PUBLIC_URL + reverse("alerts:channels"),
     }  # fmt: skip
-    said = f"This is a test of “{_name(channel.name)}” of {told['team']}. Alerts arrive here from now on."
+    said = f"This is a test of “{_name(channel.name)}” of {told['team']}. {_arrives(channel)}"
     return told | {"text": f"{said}\n{told['url']}"}
+
+
+def _arrives(channel: Channel) -> str:
+    """What arrives through a channel, and from when on."""
+    what = "Alerts that wake somebody" if channel.pages_only else "Alerts"
+    if not channel.enabled:
+        return "The channel is off: nothing but tests arrives here until somebody turns it on."
+    until = quiet.until(channel, timezone.now())
+    if until is None or (channel.pages_only and channel.quiet_pages):
+        return f"{what} arrive here from now on."
+    end = f"{quiet.local(channel, until):%H:%M} ({channel.quiet_zone})"
+    told = f"It is quiet now: {what.lower()} arrive here from {end} on"
+    return f"{told}, those that wake somebody at once." if channel.quiet_pages else f"{told}."
 
 
 def summary(channel: Channel, held: Sequence[Content]) -> Content:
@@ -83,28 +96,30 @@ def summary(channel: Channel, held: Sequence[Content]) -> Content:
 def title(told: Content) -> str:
     """One line: what, where and who."""
     state = _STATES.get(told["happened"], "")
-    where = f" {told['phase']}" if told["phase"] else ""
-    who = f" on {_names(told['workers'])}" if told["workers"] else ""
-    return f"{state}{what(told['kind'], told['phase'])}{where}{who} · {told['run']['name']}"
+    return f"{state}{_line(told['kind'], told['phase'], told['workers'], told['run']['name'])}"
 
 
-def what(kind: str, phase: str) -> str:
-    """A kind of finding in words, as they stand before its phase, which may be empty."""
-    words = _WORDS.get(kind, kind.replace("_", " "))
-    return words if phase else words.removesuffix(":")
+def line(finding: Finding) -> str:
+    """The same of a finding that has opened."""
+    return _line(finding.kind, _name(finding.phase), list(map(_name, finding.workers)), _name(finding.run.name))
 
 
-def text(told: Content) -> str:
+def _line(kind: str, phase: str, workers: list[str], run: str) -> str:
+    who = f" on {_names(workers)}" if workers else ""
+    return f"{finding_kinds.headline(kind, phase)}{who} · {run}"
+
+
+def text(told: Content, words: Words) -> str:
     """The same in lines that people read; what is not known is left out."""
     rounds = told["rounds"]
     lines = [
         ("Run", f"{told['run']['name']} ({told['run']['project']}), of {told['team']}"),
-        ("Round", ", ".join(map(str, rounds))),
+        (words.round.capitalize(), ", ".join(map(str, rounds))),
         ("Who", _names(told["workers"])),
         ("Since", told["opened_at"]),
         ("Over", told["resolved_at"]),
         ("Resolved by", told["by"]),
-        ("Cost", cost_words(told["cost"])),
+        ("Cost", cost_words(told["cost"], words)),
         ("Observed", told["observed"]),
         ("Hypothesis", told["hypothesis"]),
         ("Judged with", told["judged_with"]),
@@ -145,11 +160,12 @@ def _excess(slow: dict[str, Any]) -> float | None:
     return None if seconds is None or reference is None else float(seconds - reference)
 
 
-def cost_words(known: dict[str, float] | None) -> str:
+def cost_words(known: dict[str, float] | None, words: Words) -> str:
     """A cost in words; empty where it is not known."""
     if known is None:
         return ""
-    return f"{known['seconds']:.1f} s a round, at most {known['gpu_seconds']:.0f} GPU-seconds of peers that wait"
+    peers = f"{known['gpu_seconds']:.0f} GPU-seconds of peers that wait"
+    return f"{known['seconds']:.1f} s a {words.round}, at most {peers}"
 
 
 def _names(names: list[str]) -> str:

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 
 from dashboard.alerts.told import Told
+from ingest.detection import finding_kinds
 
 SECRET_BYTES = 32
 
@@ -99,6 +100,11 @@ class Rule(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def kind_names(self) -> list[str]:
+        """What its kinds are called."""
+        return [finding_kinds.name(kind) for kind in self.kinds]
 
 
 class Alert(models.Model):

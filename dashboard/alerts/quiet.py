@@ -23,10 +23,34 @@ def until(channel: Channel, now: dt.datetime) -> dt.datetime | None:
     begin, end = channel.quiet_from, channel.quiet_to
     if begin is None or end is None or begin == end:
         return None
-    local = now.astimezone(ZoneInfo(channel.quiet_zone if channel.quiet_zone in zones() else UTC))
-    time = local.time()
+    now_there = local(channel, now)
+    time = now_there.time()
     if not (begin <= time < end if begin < end else time >= begin or time < end):
         return None
-    day = local.date() if time < end else local.date() + dt.timedelta(days=1)
-    over = dt.datetime.combine(day, end, local.tzinfo).astimezone(dt.UTC)
+    day = now_there.date() if time < end else now_there.date() + dt.timedelta(days=1)
+    over = _first(dt.datetime.combine(day, end, now_there.tzinfo))
     return over if over > now else None
+
+
+def local(channel: Channel, moment: dt.datetime) -> dt.datetime:
+    """A moment by the clocks of the channel's place."""
+    return moment.astimezone(ZoneInfo(channel.quiet_zone if channel.quiet_zone in zones() else UTC))
+
+
+def _first(shown: dt.datetime) -> dt.datetime:
+    """The first moment, in UTC, at which the clocks of a place show that time or more.
+
+    Clocks that are put forward over it show it at no moment: then it is that at which they are (PEP 495: of a time
+    that is left out, both folds lie around it).
+    """
+    moment, wanted = shown.astimezone(dt.UTC), shown.replace(tzinfo=None)
+    if moment.astimezone(shown.tzinfo).replace(tzinfo=None) == wanted:
+        return moment
+    before = shown.replace(fold=1).astimezone(dt.UTC)
+    while moment - before > dt.timedelta(seconds=1):
+        middle = before + dt.timedelta(seconds=(moment - before) // dt.timedelta(seconds=2))
+        if middle.astimezone(shown.tzinfo).replace(tzinfo=None) >= wanted:
+            moment = middle
+        else:
+            before = middle
+    return moment

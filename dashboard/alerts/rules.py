@@ -1,21 +1,18 @@
 """Which findings become alerts: a team's rules, with defaults that tell of slow workers from the first run on."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from django.db import transaction
 from django.db.models import QuerySet
 
 from dashboard.alerts.models import Channel, Rule, Setup
 from dashboard.teams.models import Team
+from ingest.detection import finding_kinds
 from ingest.models import Finding
 from ingest.models.findings import Severity
 
-# As detection.md names them.
-KINDS = (
-    "straggler", "slow_phase", "stalled", "missing", "worker_lost", "run_stalled", "memory_growth", "memory_retained",
-    "reference_cycle", "interval_failed", "imbalance", "utilisation_trap", "training_unhealthy", "device_fault",
-    "worker_failed", "out_of_memory", "data_lost", "regression",
-)  # fmt: skip
+# Of work on the path nobody is ever told.
+KINDS = tuple(kind for kind in finding_kinds.NAMES if kind != "work_on_path")
 WAKING = ("stalled", "run_stalled", "worker_lost", "worker_failed", "out_of_memory")
 # What somebody can do something about at once; of severity info nothing is ever told.
 SEVERITIES = (Severity.WARNING.value, Severity.CRITICAL.value)
@@ -60,8 +57,13 @@ def channels(team: Team, wanting: Sequence[Rule]) -> list[Channel]:
     told = set()
     for rule in wanting:
         own = {channel.pk for channel in rule.channels.all()}
-        told |= {one.pk for one in enabled if (not own or one.pk in own) and (rule.pages or not one.pages_only)}
+        told |= {one.pk for one in enabled if tells_at_once(one, own, pages=rule.pages)}
     return [one for one in enabled if one.pk in told]
+
+
+def tells_at_once(channel: Channel, own: Collection[int], *, pages: bool) -> bool:
+    """Whether a rule with these channels (keys; none: all), which may wake somebody, tells this one when it opens."""
+    return channel.enabled and (not own or channel.pk in own) and (pages or not channel.pages_only)
 
 
 @transaction.atomic

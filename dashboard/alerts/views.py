@@ -1,5 +1,6 @@
 """The inbox, one alert, and everything that was sent."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -22,6 +23,8 @@ from dashboard.alerts.told import Told
 from dashboard.teams.access import choice_of, may_change
 from dashboard.teams.models import Team, User
 from dashboard.teams.sign_in import signed_in
+from ingest.detection import finding_kinds
+from ingest.queries import run_words
 
 _PER_PAGE = 50
 
@@ -73,7 +76,8 @@ def alert(request: HttpRequest, alert_id: UUID) -> HttpResponse:
     context = {
         "line": _line(found),
         "told": (told := message.content(found, found.finding, Told.OPENED)),
-        "cost": message.cost_words(told["cost"]),
+        "words": (words := run_words.of_run(found.run_id)),
+        "cost": message.cost_words(told["cost"], words),
         "deliveries": listing.deliveries(found.team_id).filter(alert=found),
         "allowed": may_change(request.user, found.team),
     }
@@ -112,14 +116,18 @@ def _filters(team: Team, chosen: dict[str, str]) -> dict[str, Any]:
     rows = Alert.objects.filter(team=team)
     return {
         "states": AlertState.values,
-        "kinds": rows.order_by("kind").values_list("kind", flat=True).distinct(),
+        "kinds": _named(rows.order_by("kind").values_list("kind", flat=True).distinct()),
         "projects": rows.order_by("run__project").values_list("run__project", flat=True).distinct(),
         "chosen": chosen,
     }
 
 
+def _named(kinds: Iterable[str]) -> list[tuple[str, str]]:
+    return sorted(((kind, finding_kinds.name(kind)) for kind in kinds), key=lambda each: each[1])
+
+
 def _line(row: Alert) -> Line:
-    return Line(row, message.link(row.finding), message.what(row.kind, row.phase))
+    return Line(row, message.link(row.finding), finding_kinds.name(row.kind, row.phase))
 
 
 def _asked(request: HttpRequest, name: str) -> str:

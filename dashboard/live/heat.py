@@ -14,6 +14,7 @@ from dashboard.teams.access import run_for
 from dashboard.teams.sign_in import signed_in
 from ingest.models import Run
 from ingest.queries import heat as queries
+from ingest.queries import run_words
 from ingest.queries.one_snapshot import one_snapshot
 
 _MOST_CHARS = 128
@@ -29,7 +30,8 @@ def page(request: HttpRequest, run_id: UUID) -> HttpResponse:
         known = queries.named(cursor, run)
     phase = _phase(request) or known.usual
     names = known.names if phase in known.names or not phase else [phase, *known.names]
-    return render(request, "live/heat.html", {"run": run, "phase": phase, "names": names})
+    context = {"run": run, "phase": phase, "names": names, "words": run_words.of_run(run.pk)}
+    return render(request, "live/heat.html", context)
 
 
 @data_view

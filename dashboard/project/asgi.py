@@ -13,6 +13,7 @@ _django = get_asgi_application()  # loads the apps; what is imported below needs
 from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope  # noqa: E402
 from django.conf import settings  # noqa: E402
 
+from dashboard.project import news  # noqa: E402
 from dashboard.project.assets import Assets  # noqa: E402
 from dashboard.project.limits import BodyLimit  # noqa: E402
 from dashboard.project.routing import sockets  # noqa: E402
@@ -34,7 +35,7 @@ async def application(scope: Scope, receive: ASGIReceiveCallable, send: ASGISend
         await _ingest(scope, receive, send)
     elif scope["path"] in _assets:
         await _assets.answer(scope, send)
-    else:
+    elif not await news.answered(scope, send):
         await _pages(scope, receive, send)
 
 

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from dashboard.runs import facts
 from dashboard.teams.access import run_for
 from dashboard.teams.sign_in import signed_in
+from ingest.queries import run_words
 from ingest.queries.conditions import Told, told
 
 _MOST_NAMES = 12
@@ -48,6 +49,7 @@ def conditions(request: HttpRequest, run_id: UUID) -> HttpResponse:
     configuration = configured(run.config)
     context = {
         "run": run,
+        "words": run_words.of_run(run.pk),
         "workers": len(now) if now[0].worker else 0,
         "machines": len({each.machine for each in now if each.machine}),
         "starved": starved(now),

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.teams import tokens
 from dashboard.teams.access import current_team, may_change
+from dashboard.teams.meant import elsewhere
 from dashboard.teams.models import Team
 from dashboard.teams.sign_in import signed_in
 
@@ -41,6 +42,8 @@ class TokenForm(forms.Form):
 def connect(request: HttpRequest) -> HttpResponse:
     """Show the way; a POST makes a token, whose text is in this one answer and nowhere else."""
     team = current_team(request)
+    if back := elsewhere(request, team):
+        return back
     allowed = may_change(request.user, team)
     form, text = TokenForm(), ""
     if request.method == "POST":

@@ -19,6 +19,7 @@ from dashboard.teams.models import Team
 from dashboard.teams.sign_in import signed_in
 from ingest.detection.thresholds import SUBJECTS, Subject, Threshold
 from ingest.models import Run
+from ingest.queries import run_words
 from ingest.queries import thresholds as queries
 from ingest.store import thresholds as store
 
@@ -94,6 +95,7 @@ def _page(request: HttpRequest, team: Team, run: Run | None, template: str) -> H
         "team": team, "run": run, "form": form, "allowed": allowed, "tab": "thresholds",
         "parts": [Part(subject, _lines(subject, form, others, own)) for subject in SUBJECTS],
         "changes": queries.changes(team.pk, key), "most": queries.MOST_TOLD, "count": len(own),
+        "words": None if run is None else run_words.of_run(run.pk),
     }  # fmt: skip
     return render(request, template, context)
 

@@ -3,10 +3,10 @@
 from datetime import datetime, timedelta
 
 from dashboard.teams.names import legible
+from ingest.detection import finding_kinds
 from ingest.queries.run_list import RunRow
 
 _NBSP = "\N{NO-BREAK SPACE}"
-_FINDINGS = {"straggler": "slow", "interval_failed": "check failed:"}
 
 
 def seconds(value: float | None) -> str:
@@ -63,6 +63,4 @@ def findings(row: RunRow) -> str:
     if row.finding is None:
         return ""
     count = f"{row.open_findings} open" if row.open_findings else f"{row.all_findings} resolved"
-    what = _FINDINGS.get(row.finding.kind, row.finding.kind)
-    phase = legible(row.finding.phase)
-    return f"{count}: {what} {phase}" if phase else f"{count}: {what.removesuffix(':')}"
+    return f"{count}: {finding_kinds.headline(row.finding.kind, legible(row.finding.phase))}"

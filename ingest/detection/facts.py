@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ingest.detection.wording import ROUNDS, Words
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -97,9 +99,10 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class History:
-    """The window to judge, last, after those before it, with the spans of all of them."""
+    """The window to judge, last, after those before it, with the spans of all of them; `words` of what is said."""
 
     workers: tuple[Worker, ...]
     windows: tuple[Window, ...]
     spans: Spans
     baselines: tuple[Baseline, ...] = ()
+    words: Words = ROUNDS

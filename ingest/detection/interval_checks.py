@@ -65,10 +65,11 @@ def _verdict(history: History, interval: Interval, answers: Sequence[_Answer]) -
     since = next((place for place in range(len(answers), 0, -1) if not answers[place - 1].failed), 0)
     most_s = interval.most_s or 0.0
     several = len(newest.window.rounds) > 1
-    where = f"the median of rounds {newest.window.rounds[0]} to {newest.window.rounds[-1]}" if several else (
-        f"round {newest.index}"
+    word = history.words.round
+    where = f"the median of {word}s {newest.window.rounds[0]} to {newest.window.rounds[-1]}" if several else (
+        f"{word} {newest.index}"
     )  # fmt: skip
-    unit = "windows" if several else "rounds"
+    unit = "windows" if several else f"{word}s"
     count = f" {len(failed)} of the last {len(answers)} {unit} failed." if len(answers) > 1 else ""
     return Verdict(
         kind=KIND,

@@ -9,6 +9,7 @@ import numpy as np
 from ingest.detection.critical_path import Segment, build, enders, walk
 from ingest.detection.critical_path.clocks import Clocks, clocks
 from ingest.detection.facts import Spans, Worker
+from ingest.detection.wording import ROUNDS, Words
 
 
 class Of(enum.Enum):
@@ -136,20 +137,28 @@ def measure(
     index: int,
     events: Sequence[Event] = (),
     intervals: Sequence[Interval] = USUAL,
+    words: Words = ROUNDS,
 ) -> tuple[Measured, ...]:
-    """Those of `intervals` of which round `index` has both boundaries, with their parts, and all that are asked for."""
+    """Those of `intervals` of which round `index` has both boundaries, with their parts, and all that are asked for.
+
+    Why one could not be measured is said in `words`.
+    """
     found = []
     own = spans.chosen(np.flatnonzero(spans.round == index))
     time = clocks(spans, workers)
     for interval in intervals:
         begin, end = (_reached(own, events, one).get(index) for one in (interval.begin, interval.end))
         if begin is not None and end is not None:
-            one = bare(time, interval, begin, end)
+            one = bare(time, interval, begin, end, words)
             found.append(one if one.abstained else replace(one, parts=_parts(spans, workers, one)))
         elif interval.asked:
             lacks = interval.begin if begin is None else interval.end
-            found.append(Measured(interval=interval, abstained=f"the round has no {' and no '.join(map(str, lacks))}"))
+            found.append(Measured(interval=interval, abstained=f"the {words.round} has no {_either(lacks)}"))
     return tuple(found)
+
+
+def _either(lacks: Sequence[Boundary]) -> str:
+    return " and no ".join(map(str, lacks))
 
 
 def by_round(spans: Spans, events: Sequence[Event], interval: Interval, time: Clocks) -> dict[int, Measured]:
@@ -158,14 +167,14 @@ def by_round(spans: Spans, events: Sequence[Event], interval: Interval, time: Cl
     return {index: bare(time, interval, begins[index], ends[index]) for index in sorted(begins.keys() & ends.keys())}
 
 
-def bare(time: Clocks, interval: Interval, begin: Reached, end: Reached) -> Measured:
+def bare(time: Clocks, interval: Interval, begin: Reached, end: Reached, words: Words = ROUNDS) -> Measured:
     """What was measured between two instants, without the parts, or why it could not be."""
     (since, begin_lane), (until, end_lane) = begin, end
     here, there = np.array([begin_lane]), np.array([end_lane])
     error = int(time.between(here, there)[0])
     same = time.machine[begin_lane] == time.machine[end_lane]
     if not (same or (time.known[begin_lane] and time.known[end_lane])):
-        return Measured(interval=interval, abstained="the clock of one of the workers is unknown")
+        return Measured(interval=interval, abstained=f"the clock of one of the {words.worker}s is unknown")
     if until < since:
         why = "its end came before its begin" if since - until > error else "shorter than the clocks can tell"
         return Measured(interval=interval, abstained=why)

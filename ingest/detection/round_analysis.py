@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ingest.detection import communication, what_if
 from ingest.detection.communication import Communication
@@ -11,10 +11,12 @@ from ingest.detection.facts import Ints, Kind, Spans, Worker
 from ingest.detection.gpu_waiting import Share, Waiting, attribute
 from ingest.detection.named_intervals import USUAL, Event, Interval, Measured, measure
 from ingest.detection.what_if import WhatIf
+from ingest.detection.wording import ROUNDS, Words
 
 MOST_SEGMENTS = 500  # of a path that is kept; of more, the short ones between are told together
 MOST_SHARES = 200
 SEVERAL = "several short phases"
+_Abstaining = TypeVar("_Abstaining", Communication, WhatIf)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +38,7 @@ class Given:
     """Round `index` from `begin_ns` to `end_ns` with its spans, and those of its neighbours that reach into it.
 
     `trainers` are the lanes of those that took part, `events` those that `intervals` are measured by. `asked` tells
-    what people asked to be measured from what they ask at another time.
+    what people asked to be measured from what they ask at another time, `words` are those of what is said.
     """
 
     index: int
@@ -48,6 +50,7 @@ class Given:
     events: tuple[Event, ...] = ()
     intervals: tuple[Interval, ...] = USUAL
     asked: str = ""
+    words: Words = ROUNDS
 
 
 def analyse(given: Given) -> RoundAnalysis:
@@ -62,7 +65,7 @@ def analyse(given: Given) -> RoundAnalysis:
         waiting=waiting,
         communication=communication.measure(graph, given.workers, given.trainers, waiting),
         what_if=what_if.judge(graph, given.workers, waiting.shares),
-        intervals=measure(given.spans, given.workers, given.index, given.events, given.intervals),
+        intervals=measure(given.spans, given.workers, given.index, given.events, given.intervals, given.words),
         unclaimed=graph.unclaimed,
     )
 
@@ -79,11 +82,15 @@ def told(given: Given) -> dict[str, Any]:
         "trainers": found.waiting.trainers,
         "waiting_ns": found.waiting.total_ns,
         "waiting": [_share(one, names) for one in fewer(found.waiting.shares, MOST_SHARES)],
-        "communication": asdict(found.communication),
-        "what_if": _what_if(found.what_if),
+        "communication": asdict(_said(found.communication, given.words)),
+        "what_if": _what_if(_said(found.what_if, given.words)),
         "intervals": [_interval(one, names) for one in found.intervals],
         "asked": given.asked,
     }
+
+
+def _said(found: _Abstaining, words: Words) -> _Abstaining:
+    return replace(found, abstained=words.said(found.abstained))
 
 
 def abridged(path: Sequence[Segment], most: int) -> tuple[Segment, ...]:

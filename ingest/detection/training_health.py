@@ -1,16 +1,19 @@
 """Training health: loss or gradient norm that is not finite, or a gradient norm far above its usual.
 
-Eligible are workers whose training logs them. Missing data means: fewer values than a usual one needs judge only what
-is not finite; a run that logs neither says nothing, aloud. It is told apart from slow machines: `disturbed` names what
-else is open in the run, and then the infrastructure is not said to look normal; nor is it where nothing is read of it.
+Eligible are workers whose training logs them. What is usual is learned from what is finite and does not explode, so
+that an incident goes on for as long as it lasts: a level does not become the usual one by staying. Missing data means:
+fewer values than a usual one needs judge only what is not finite; a run that logs neither says nothing, aloud. It is
+told apart from slow machines: `disturbed` names what else is open in the run, and then the infrastructure is not said
+to look normal; nor is it where nothing is read of it.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ingest.detection.facts import Floats, Ints
+from ingest.detection.facts import Flags, Floats, Ints
 from ingest.detection.verdicts import Verdict, fingerprint
 
 KIND = "training_unhealthy"
@@ -33,20 +36,26 @@ DEFAULT = Policy()
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Series:
-    """What one worker logged of one metric, oldest first: times in Unix nanoseconds; values may be no numbers."""
+    """What one worker logged of one metric, oldest first: times in Unix nanoseconds; values may be no numbers.
+
+    `usual` is what was usual in the newest incident that it was in, NaN where it was in none: it counts while too few
+    of the values tell.
+    """
 
     worker: str
     metric: str
     time_ns: Ints
     value: Floats
+    usual: float = float("nan")
 
 
 @dataclass(frozen=True, slots=True)
 class _Bad:
-    """The first value of a series that is bad and all after it are: where it is, and what is told of it."""
+    """The first value of a series that is bad and all after it are: where it is, what is usual, and what is told."""
 
     series: Series
     at: int
+    usual: float
     told: str
 
 
@@ -66,33 +75,34 @@ def judge(
 
 def _bad(one: Series, policy: Policy) -> _Bad | None:
     """What is bad now; what has been and is over is not."""
-    wrong = ~np.isfinite(one.value)
+    wrong, usual = ~np.isfinite(one.value), float("nan")
     if one.metric in policy.norms:
-        wrong |= exploding(one.value, policy)
+        explodes, usual = exploding(one.value, policy, one.usual)
+        wrong |= explodes
     if not wrong[-1]:
         return None
     fine = np.flatnonzero(~wrong)
     at = int(fine[-1]) + 1 if len(fine) else 0
     newest = float(one.value[-1])
     if not np.isfinite(newest):
-        return _Bad(one, at, f"{one.metric} is {'not a number' if np.isnan(newest) else 'infinite'}")
-    usual = _usual(one.value, len(one.value) - 1, policy)
-    return _Bad(one, at, f"{one.metric} is {newest:.3g}, {newest / usual:.0f} times its usual {usual:.3g}")
+        return _Bad(one, at, usual, f"{one.metric} is {'not a number' if np.isnan(newest) else 'infinite'}")
+    return _Bad(one, at, usual, f"{one.metric} is {newest:.3g}, {newest / usual:.0f} times its usual {usual:.3g}")
 
 
-def exploding(values: Floats, policy: Policy = DEFAULT) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which values are finite and more than so many times what was usual before them."""
-    usual = np.array([_usual(values, at, policy) for at in range(len(values))])
-    return np.isfinite(values) & (usual > 0) & (values > policy.times * usual)
+def exploding(values: Floats, policy: Policy = DEFAULT, before: float = float("nan")) -> tuple[Flags, float]:
+    """Which values are finite and more than so many times what was usual before them; and what is by the newest.
 
-
-def _usual(values: Floats, at: int, policy: Policy) -> float:
-    """The median of the last finite values before one, whatever they are; NaN where too few are known.
-
-    Those that exploded count: what lasts for half of them is the usual by then.
+    Usual is the median of the last ones that were finite and did not explode, `before` while too few are known.
     """
-    before = values[:at][np.isfinite(values[:at])][-policy.usual_of :]
-    return float(np.median(before)) if len(before) >= policy.least else float("nan")
+    found = np.zeros(len(values), np.bool_)
+    learned: deque[float] = deque(maxlen=policy.usual_of)
+    usual = before
+    for at in np.flatnonzero(np.isfinite(values)).tolist():
+        usual = float(np.median(learned)) if len(learned) >= policy.least else before
+        found[at] = usual > 0 and values[at] > policy.times * usual
+        if not found[at]:
+            learned.append(float(values[at]))
+    return found, usual
 
 
 def _verdict(bad: Sequence[_Bad], disturbed: Sequence[str], *, sampled: bool) -> Verdict:
@@ -114,5 +124,11 @@ def _verdict(bad: Sequence[_Bad], disturbed: Sequence[str], *, sampled: bool) ->
         marks=(),
         opened_ns=int(first.series.time_ns[first.at]),
         resolved_ns=None,
-        evidence={"metrics": sorted({one.series.metric for one in bad}), "workers": len(who)},
-    )
+        evidence={
+            "metrics": sorted({one.series.metric for one in bad}), "workers": len(who),
+            "usual": [
+                {"worker": one.series.worker, "metric": one.series.metric, "value": one.usual}
+                for one in bad if np.isfinite(one.usual)
+            ],
+        },
+    )  # fmt: skip

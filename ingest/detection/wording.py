@@ -1,4 +1,27 @@
-"""Figures in words, the same for every subject."""
+"""Figures in words, the same for every subject; and what a run's rounds and workers are called."""
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a run's rounds and workers are called, in the singular."""
+
+    round: str = "round"
+    worker: str = "worker"
+
+    def said(self, text: str) -> str:
+        """A text of ours about rounds and workers in these words; never one with names in it that others gave."""
+        for usual, own in (("round", self.round), ("worker", self.worker)):
+            if own != usual:
+                text = re.sub(rf"\b{usual}(?=s?\b)", own, text)
+                text = re.sub(rf"\b{usual.capitalize()}(?=s?\b)", own.capitalize(), text)
+        return text
+
+
+ROUNDS = Words()
+STEPS = Words("step", "rank")
 
 
 def duration(seconds: float) -> str:

@@ -105,14 +105,15 @@ def _verdict(history: History, context: Context, phase: str, *, used: bool | Non
     names = {worker.lane: worker.name for worker in history.workers}
     lanes = sorted(took.by_lane, key=lambda lane: (-took.by_lane[lane], lane))
     share, each_s = total / context.wall_ns, total / context.rounds / 1e9
-    rounds = f"the last {context.rounds} rounds" if context.rounds > 1 else "the round"
+    word = history.words.round
+    rounds = f"the last {context.rounds} {word}s" if context.rounds > 1 else f"the {word}"
     never = " Nothing of what it saved was loaded since." if used is False else ""
     return Verdict(
         kind=KIND,
         fingerprint=fingerprint(KIND, since=None, phase=phase),
         phase=phase,
         severity="info",
-        observed=f"Rounds waited {duration(each_s)} each for {phase}, {share:.0%} of {rounds}.{never}",
+        observed=f"{word.capitalize()}s waited {duration(each_s)} each for {phase}, {share:.0%} of {rounds}.{never}",
         hypothesis=f"{phase} may not need to be waited for." if used is False else "",
         workers=tuple(names.get(lane, "") for lane in lanes[:_NAMED]),
         rounds=(),

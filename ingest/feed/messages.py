@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ingest.detection import finding_kinds
 from ingest.feed.frames import (
     STATES,
     FrameType,
@@ -80,8 +81,9 @@ def series_entry(series: Series, lane: int | None, machine: str) -> Entry:
 def finding_entry(finding: Finding) -> Entry:
     """One of FINDING's list."""
     return {
-        "id": str(finding.id), "kind": finding.kind, "state": finding.state, "severity": finding.severity,
-        "phase": finding.phase, "workers": finding.workers, "rounds": finding.rounds,
+        "id": str(finding.id), "kind": finding.kind, "name": finding_kinds.name(finding.kind, finding.phase),
+        "state": finding.state, "severity": finding.severity, "phase": finding.phase, "workers": finding.workers,
+        "rounds": finding.rounds,
         "observed": finding.observed, "hypothesis": finding.hypothesis, "opened_at": finding.opened_at.isoformat(),
         "resolved_at": finding.resolved_at and finding.resolved_at.isoformat(), "spans": finding.spans,
         "evidence": finding.evidence,

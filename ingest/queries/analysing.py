@@ -9,7 +9,7 @@ from django.db import connection
 
 from ingest.detection.round_analysis import Given
 from ingest.models import Analysis, Round
-from ingest.queries import intervals, rounds
+from ingest.queries import intervals, rounds, run_words
 from ingest.queries.judging_spans import parts_of, spans_of, workers_of
 
 # Phases of a round whose analysis may be made while somebody waits: some ten milliseconds of a process that serves
@@ -71,6 +71,7 @@ def given(row: Round, beside: Sequence[Round]) -> Given:
         index=row.index, begin_ns=row.begin_ns, end_ns=row.end_ns or row.begin_ns,
         trainers=np.unique(parts["lane"][own]), workers=workers, spans=spans,
         events=intervals.events_of(row.run_id, [row], asked.events), intervals=asked.intervals, asked=asked.stamp,
+        words=run_words.of_run(row.run_id),
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from hashlib import sha256
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.db.models.functions import Now
 
 from ingest.detection import named_intervals
@@ -90,6 +90,12 @@ def names_of(run: Run) -> list[str]:
     """The names of its phases and events, to choose boundaries from: no more than a run may have, the wire's limit."""
     rows = PhaseName.objects.filter(run=run).order_by("index").values_list("name", flat=True)
     return list(dict.fromkeys(rows))
+
+
+def is_due(run_id: UUID) -> bool | None:
+    """Whether the run's intervals are to be judged anew by now, or later since that has failed; None: they are."""
+    by_now = ExpressionWrapper(Q(asked_at__lte=Now()), BooleanField())
+    return IntervalsDue.objects.filter(pk=run_id).values_list(by_now, flat=True).first()
 
 
 def runs_due(most: int) -> list[UUID]:

@@ -12,6 +12,7 @@ from ingest.detection.round_analysis import Given
 from ingest.detection.windows import Past, windows
 from ingest.models import Finding, Round, Run
 from ingest.models.findings import FindingState
+from ingest.queries import run_words
 from ingest.queries.analysing import given, overlapping
 from ingest.queries.fixed_rows import Columns
 from ingest.queries.judging_spans import begun_in, parts_of, spans_of, workers_of
@@ -59,7 +60,10 @@ def history(run_id: UUID, looked: Reach) -> History:
         indexes = {index for window in found for index in window.rounds}
         spans = spans_of(cursor, run_id, taken, {one.id: one.index for one in looked.rounds if one.index in indexes})
         members = workers_of(cursor, run_id)
-    return History(workers=members, windows=found, spans=spans, baselines=_baselines(run_id, members))
+    return History(
+        workers=members, windows=found, spans=spans, baselines=_baselines(run_id, members),
+        words=run_words.of_run(run_id),
+    )  # fmt: skip
 
 
 def _windows(run_id: UUID, looked: Reach, parts: Columns) -> tuple[Window, ...]:

@@ -115,6 +115,7 @@ def _held(
                 rounds=rounds, collections=events.collections, kept=events.kept, copy_bytes=run.model_bytes,
                 limit_bytes=read.last(_LIMITS[metric], lane, machine, device), ended_ns=ended.get(rounds[-1].attempt),
                 planned_end_ns=_planned_end(run, history), hosts=sum(one.role == "trainer" for one in history.workers),
+                words=history.words,
             )
         )  # fmt: skip
     return found

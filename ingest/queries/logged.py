@@ -2,12 +2,14 @@
 
 from collections.abc import Collection
 from itertools import groupby
+from math import nan
 from uuid import UUID
 
 import numpy as np
 from django.db import connection
 
-from ingest.detection.training_health import Series
+from ingest.detection import finding_kinds
+from ingest.detection.training_health import KIND, Series
 from ingest.models import Finding, Run
 from ingest.models.findings import FindingState, Severity
 from ingest.queries.live import STREAMS_OF_RUN, streams_of
@@ -34,14 +36,22 @@ WHERE c.source <> 'training' AND c.metric <> ALL(%s))
 
 def newest(run: Run, metrics: Collection[str]) -> list[Series]:
     """The newest values of the metrics in each worker's present attempt, oldest first."""
+    usual = _usual(run.pk)
     with connection.cursor() as cursor:
         cursor.execute(_NEWEST, [run.pk, sorted(metrics), _MOST_SERIES, run.first_day, run.last_day, _VALUES])
         found = []
         for (_, worker, metric), rows in groupby(cursor.fetchall(), lambda row: row[:3]):
             _, _, _, times, values = zip(*rows, strict=True)
             time_ns, value = np.array(times, np.int64), np.array(values, np.float64)
-            found.append(Series(worker=worker, metric=metric, time_ns=time_ns, value=value))
+            found.append(Series(worker=worker, metric=metric, time_ns=time_ns, value=value,
+                                usual=usual.get((worker, metric), nan)))  # fmt: skip
     return found
+
+
+def _usual(run_id: UUID) -> dict[tuple[str, str], float]:
+    """What was usual of a worker's metric when it was last found bad: detection wrote it into the evidence."""
+    rows = Finding.objects.filter(run=run_id, kind=KIND).order_by("updated_at").values_list("evidence", flat=True)
+    return {(one["worker"], one["metric"]): one["value"] for told in rows for one in told.get("usual", [])}
 
 
 def reads_infrastructure(run: Run, but: Collection[str]) -> bool:
@@ -55,4 +65,4 @@ def disturbances(run_id: UUID, but: str) -> list[str]:
     """What else is open in the run, in a few words each: not of kind `but`, nor what is only worth knowing."""
     rows = Finding.objects.filter(run_id=run_id, state=FindingState.OPEN).exclude(kind=but)
     told = rows.exclude(severity=Severity.INFO).order_by("kind", "phase").values_list("kind", "phase")
-    return [f"{kind.replace('_', ' ')} in {phase}" if phase else kind.replace("_", " ") for kind, phase in told[:8]]
+    return [finding_kinds.headline(kind, phase) for kind, phase in told[:8]]

@@ -13,8 +13,10 @@ from django.db.models import Max
 
 from ingest.detection.facts import Kind, Spans, Worker
 from ingest.detection.slow_phase import Live, Open, Presence, Seen
+from ingest.detection.wording import Words
 from ingest.feed.messages import unix_ns
 from ingest.models import Round, Run
+from ingest.queries import run_words
 from ingest.queries.judging_spans import begun_in, parts_of, spans_of, workers_of
 from ingest.queries.rounds_before import RoundsBefore
 
@@ -91,7 +93,8 @@ def look(run_id: UUID, memory: Memory, since_ns: int = 0) -> list[Live]:
     opens = _opens(run_id, memory)
     rows = _rounds(run_id, opens)
     with connection.cursor() as cursor:
-        given = _Given(run, opens, workers_of(cursor, run_id), _seen(cursor, run_id, since_ns), memory, time.time_ns())
+        workers, seen = workers_of(cursor, run_id), _seen(cursor, run_id, since_ns)
+        given = _Given(run, opens, workers, seen, memory, time.time_ns(), run_words.of_run(run_id))
         told = [_told(cursor, row, given.workers) for row in rows]
         ends = [int(each.spans.end_ns.max()) for each in told if len(each.spans)]
         last_end = _last_end(cursor, given, max(ends, default=0))
@@ -108,6 +111,7 @@ class _Given:
     seen: dict[int, Seen]
     memory: Memory
     now_ns: int
+    words: Words
 
 
 def _opens(run_id: UUID, memory: Memory) -> list[Open]:
@@ -194,5 +198,5 @@ def _live(given: _Given, told: _Told, last_end_ns: int) -> Live:
         usual=before.of(told.row).usual,
         now_ns=given.now_ns, last_end_ns=last_end_ns,
         cold=before.cold(told.row, told.begun, given.now_ns),
-        done=told.done,
+        done=told.done, words=given.words,
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """The thresholds by which a run is judged, as its team has set them, and who changed them when."""
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from django.db.models import F, Q, Window
@@ -11,6 +11,7 @@ from ingest.detection import thresholds
 from ingest.detection.thresholds import BY_KEY, Threshold, Thresholds
 from ingest.models import ThresholdChange
 from ingest.models.thresholds import newest_changes, set_for
+from ingest.queries import run_words
 
 __all__ = ["MOST_TOLD", "Change", "changes", "of_run", "set_for"]
 
@@ -35,7 +36,8 @@ def of_run(run_id: UUID) -> Thresholds:
     for of, key, value in newest_changes(rows).values_list("run_id", "key", "value"):
         if value is not None:
             found[of][key] = value
-    return thresholds.of(found[None], found[run_id])
+    known = thresholds.of(found[None], found[run_id])
+    return replace(known, words=run_words.of_run(run_id)) if known.set_ else known
 
 
 def changes(team: UUID, run: UUID | None) -> list[Change]:

@@ -365,7 +365,7 @@ def test_an_interrupt_ends_all_workers_as_killed(collector: Collector, environme
         (["run-6", "--from", "2", "--history"], "--from is a round from 0 to 6, and not for --history"),
         (["run-6", "--history", "--ago", "-1"], "--ago is a number of hours, not -1"),
         (["run-6", "--url", "nowhere"], "ROUNDWATCH_URL must look like https://host"),
-        (["run-6", "--url", "http://127.0.0.1:9"], "ROUNDWATCH_TOKEN is not set"),
+        (["run-6", "--url", "http://127.0.0.1:9"], "ROUNDWATCH_TOKEN is not set; the server's page 'Connect a run'"),
         (["run-6", "--run-id", "x" * 129], "--run-id: a name is longer than 128 characters"),
     ],
 )
@@ -377,6 +377,13 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(
     assert refused.returncode == 2
     assert refused.stderr.startswith(f"roundwatch lab: {told}")
     assert len(refused.stderr.splitlines()) == 1
+
+
+def test_what_is_not_set_is_named(environment: dict[str, str]) -> None:
+    refused = lab("run-6", env=environment)
+
+    said = "ROUNDWATCH_URL and ROUNDWATCH_TOKEN are not set; the server's page 'Connect a run' tells both"
+    assert (refused.returncode, refused.stderr) == (2, f"roundwatch lab: {said}\n")
 
 
 def test_a_token_that_is_not_accepted_is_told_at_once(collector: Collector, environment: dict[str, str]) -> None:

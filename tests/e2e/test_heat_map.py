@@ -66,7 +66,7 @@ def colour(page: Page, hosts: int, row: int, column: int) -> list[int]:
             "(canvas, [hosts, row, column, rounds]) => {"
             "const gutter = Math.min(120, canvas.clientWidth / 3);"
             "const scale = canvas.width / canvas.clientWidth;"
-            "const x = gutter + (column + 0.5) * Math.min(40, (canvas.clientWidth - gutter) / rounds);"
+            "const x = gutter + (column + 0.5) * Math.min(480, (canvas.clientWidth - gutter) / rounds);"
             "const y = (row + 0.5) * canvas.clientHeight / hosts;"
             "const context = document.createElement('canvas').getContext('2d');"
             "context.drawImage(canvas, x * scale, y * scale, 1, 1, 0, 0, 1, 1);"

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Figures, colourOf, ratioText, scaleOf } from "../../dashboard/live/static/live/heat/figures.js";
-import { cellAt, moved, sizes } from "../../dashboard/live/static/live/heat/map.js";
+import { cellAt, frameOf, moved, sizes } from "../../dashboard/live/static/live/heat/map.js";
 import { stretch } from "../../dashboard/live/static/live/heat/table.js";
 
 const encoded = (values) => Buffer.from(new Float32Array(values).buffer).toString("base64");
@@ -74,6 +74,20 @@ test("a thousand workers by two hundred rounds fit, and each point is of the cel
   assert.equal(cellAt(large, many, 700, 2000), null);
   const narrow = sizes(16, 200, 368);
   assert.ok(Math.abs(narrow.gutter + narrow.cell[0] * 200 - 368) < 1e-9);
+});
+
+test("few rounds take what room there is, up to a width at which cells are cells still", () => {
+  assert.deepEqual(sizes(4, 10, 1520).cell[0], 140);
+  assert.deepEqual(sizes(4, 2, 1520).cell[0], 480);
+});
+
+test("no part of the frame around a cell lies beyond the map", () => {
+  const [large, canvas] = [{ gutter: 100, cell: [140, 22] }, [1500, 88]];
+  for (const [row, column] of [[0, 0], [3, 9], [0, 9], [3, 0], [1, 4]]) {
+    const [left, top, width, height] = frameOf({ row, column }, large, canvas);
+    assert.ok(left >= 1 && top >= 1 && left + width <= 1499 && top + height <= 87, `${row}, ${column}`);
+    assert.ok(width > 136 && height > 18);
+  }
 });
 
 test("keys lead from cell to cell and not beyond the edge", () => {

@@ -133,11 +133,10 @@ test("a page that was opened at a time of the past counts the rounds that have b
   assert.equal(page.fresh(), 0);
 });
 
-test("a finding's heading ends with its phase, and without a colon where there is none", () => {
-  assert.equal(headingOf({ kind: "interval_failed", phase: "to sync" }), "Check failed: to sync");
-  assert.equal(headingOf({ kind: "interval_failed", phase: "" }), "Check failed");
-  assert.equal(headingOf({ kind: "straggler", phase: "encode" }), "Slow encode");
-  assert.equal(headingOf({ kind: "worker_lost", phase: "" }), "worker lost");
+test("a finding's heading is the name that the server gives it, and its phase", () => {
+  assert.equal(headingOf({ name: "check failed:", phase: "to sync" }), "Check failed: to sync");
+  assert.equal(headingOf({ name: "check failed", phase: "" }), "Check failed");
+  assert.equal(headingOf({ name: "slow", phase: "encode" }), "Slow encode");
 });
 
 test("a finding says which thresholds it was judged with that are not the default", () => {

@@ -24,5 +24,9 @@ test("however many open, one line tells of the newest that wakes somebody, and h
 });
 
 test("a server that does not answer is asked less and less often, but at least each minute", () => {
-  assert.deepEqual([0, 1, 2, 3, 4, 9, 2000].map(pause), [5_000, 10_000, 20_000, 40_000, 60_000, 60_000, 60_000]);
+  assert.deepEqual([0, 1, 2, 3, 4, 9, 2000].map((failures) => pause(failures)), [5_000, 10_000, 20_000, 40_000, 60_000, 60_000, 60_000]);
+});
+
+test("a page that nobody sees asks six times less often", () => {
+  assert.deepEqual([0, 1, 9].map((failures) => pause(failures, true)), [30_000, 60_000, 60_000]);
 });

@@ -20,6 +20,28 @@ _REFUSED: tuple[Network, ...] = tuple(
 )
 
 
+def literal(host: str) -> Address | None:
+    """The address that a host is written as, in whatever way the system's resolver reads; None for a name.
+
+    What is called localhost is this machine's (RFC 6761, 6.3).
+    """
+    if host == "localhost" or host.endswith(".localhost"):
+        return ipaddress.ip_address("127.0.0.1")
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except (OSError, UnicodeError):
+        return None
+    return ipaddress.ip_address(str(found[0][4][0]).partition("%")[0])
+
+
+def refusal(host: str, networks: Sequence[Network]) -> str:
+    """Why nothing is ever sent to a host that is written as an address, in a sentence; empty where it may be."""
+    address = literal(host)
+    if address is None or allowed(address, networks):
+        return ""
+    return f"Refused: {address} is not on the public internet. Whoever runs the server may allow its network."
+
+
 def resolve(host: str, port: int) -> list[str]:
     """The addresses of a name, as the system's resolver has them; raises OSError."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -42,8 +64,10 @@ def allowed(address: Address, networks: Sequence[Network] = ()) -> bool:
 def checked(host: str, port: int, resolver: Resolver, networks: Sequence[Network], within_s: float) -> str:
     """The address to connect to. One that is refused refuses its name: who mixes them means no good.
 
-    Raises Undelivered.
+    Raises Undelivered, for good where the host is written as an address that is refused.
     """
+    if why := refusal(host, networks):
+        raise Undelivered(why, for_good=True)
     found = _within(lambda: resolver(host, port), within_s)
     if not found:
         raise Undelivered(f"The name {host} has no address.")

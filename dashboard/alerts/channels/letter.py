@@ -7,7 +7,14 @@ from uuid import UUID
 
 
 class Undelivered(Exception):  # noqa: N818 - what happened, not an error of ours
-    """Why a letter did not arrive, in a sentence that members of the team read; it holds no secret."""
+    """Why a letter did not arrive, in a sentence that members of the team read; it holds no secret.
+
+    `for_good` says that another try would end so, too.
+    """
+
+    def __init__(self, why: str, *, for_good: bool = False) -> None:
+        super().__init__(why)
+        self.for_good = for_good
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from dashboard.alerts.channels import posting
+from dashboard.alerts.channels import addresses, posting
 from dashboard.alerts.channels.letter import Letter, Way
 
 _MOST_CHARS = 1000
@@ -17,7 +17,7 @@ _URL = re.compile(r"[!-~]+")
 
 
 def check(to: str) -> str:
-    """An http(s) URL with a host and without a name and password in it; raises ValueError."""
+    """An http(s) URL with a host that is not refused, and without a name and password in it; raises ValueError."""
     to = to.strip()
     try:
         parts = urlsplit(to)
@@ -28,6 +28,8 @@ def check(to: str) -> str:
         raise ValueError("This is no address like https://hooks.example.org/path.")
     if parts.username is not None or parts.password is not None:
         raise ValueError("Put no name and password into the address; check the signature instead.")
+    if why := addresses.refusal(str(parts.hostname), settings.WEBHOOK_NETWORKS):
+        raise ValueError(why)
     return to
 
 

@@ -14,11 +14,12 @@ from dashboard.runs.api.records import router as records
 from dashboard.runs.api.refusals import documented
 from dashboard.runs.api.rounds import router as rounds
 from dashboard.runs.api.runs import router as runs
+from dashboard.runs.api.thresholds import router as thresholds
 
 __all__ = ["api"]
 
 _DESCRIPTION = """
-Runs, rounds, phases, samples, findings and intervals of your team.
+Runs, rounds, phases, samples, findings, intervals and thresholds of your team.
 
 Scripts send `Authorization: Bearer TOKEN` with a token that may `read`, or `admin` for changes, made on the page
 [Connect a run](/connect/); a browser in which you are signed in needs none.
@@ -54,5 +55,5 @@ api = Rest(
     auth=[Token(), Session()],
 )
 handle_errors(api)
-for router in (runs, rounds, records, findings, intervals):
+for router in (runs, rounds, records, findings, intervals, thresholds):
     api.add_router("", router)

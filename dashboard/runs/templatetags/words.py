@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from dashboard.runs import words
 from ingest.detection.thresholds import Threshold
+from ingest.detection.wording import Words
 
 register = template.Library()
 register.filter("seconds", words.seconds)
@@ -23,6 +24,12 @@ def ago(then: datetime) -> str:
 def lasted(begin: datetime, end: datetime | None) -> str:
     """How long from `begin` to `end`, to now while there is no end."""
     return words.duration((end or timezone.now()) - begin)
+
+
+@register.filter
+def said(text: str, named: Words | None) -> str:
+    """A text of ours about rounds and workers as the run has them; of no run (None), as they are called usually."""
+    return named.said(text) if named else text
 
 
 @register.filter

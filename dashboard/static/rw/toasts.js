@@ -2,6 +2,7 @@
 // of the system. At most one of each in five seconds, however many incidents open.
 
 const EVERY_MS = 5_000;
+const HIDDEN_MS = 30_000; // of a page that nobody sees, for the notification alone
 const PATIENCE_MS = 60_000; // the longest pause after failures
 const MOST_KNOWN = 200;
 const PLACE = "roundwatch.news"; // where one was, kept over the pages of a tab
@@ -23,8 +24,8 @@ export function line(news, inbox) {
 }
 
 /** When to ask again after so many failures in a row. */
-export function pause(failures) {
-    return Math.min(EVERY_MS * 2 ** failures, PATIENCE_MS);
+export function pause(failures, hidden = false) {
+    return Math.min((hidden ? HIDDEN_MS : EVERY_MS) * 2 ** failures, PATIENCE_MS);
 }
 
 function remembered() {
@@ -50,14 +51,14 @@ export class Toasts {
     }
 
     run() {
-        this.#ask().finally(() => setTimeout(() => this.run(), pause(this.#failures)));
+        this.#ask().finally(() => setTimeout(() => this.run(), pause(this.#failures, document.hidden)));
     }
 
     async #ask() {
         if (document.hidden && !notified()) return;
         const { since } = this.#state;
         try {
-            const answer = await fetch(`${this.#place.dataset.news}${since === null ? "" : `?since=${since}`}`, { redirect: "error" });
+            const answer = await fetch(`${this.#place.dataset.news}${since === null ? "" : `&since=${since}`}`, { redirect: "error" });
             if (!answer.ok) throw new Error(String(answer.status));
             const { now, opened } = await answer.json();
             this.#failures = 0;

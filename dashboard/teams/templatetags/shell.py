@@ -8,9 +8,11 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from dashboard.teams.access import choice_of
+from dashboard.teams.models import Team
 from dashboard.teams.names import legible
 
 register = template.Library()
+_CHOICE = "_choice_of_the_shell"
 register.filter("legible", legible)
 
 
@@ -18,8 +20,24 @@ register.filter("legible", legible)
 def team_menu(context: dict[str, Any]) -> dict[str, Any]:
     """Show the team looked at, and a switch where the person belongs to several."""
     request: HttpRequest = context["request"]
-    teams, team = choice_of(request)
+    teams, team = _choice(request)
     return {"request": request, "csrf_token": context.get("csrf_token"), "teams": teams, "team": team}
+
+
+@register.simple_tag(takes_context=True)
+def current_team_slug(context: dict[str, Any]) -> str:
+    """The slug of the team looked at, empty where there is none."""
+    team = _choice(context["request"])[1]
+    return "" if team is None else team.slug
+
+
+def _choice(request: HttpRequest) -> tuple[list[Team], Team | None]:
+    """The person's teams and the current one, looked up once for all of a page."""
+    found: tuple[list[Team], Team | None] | None = getattr(request, _CHOICE, None)
+    if found is None:
+        found = choice_of(request)
+        setattr(request, _CHOICE, found)
+    return found
 
 
 @register.filter

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ingest.detection.facts import Floats, Ints, Worker
+from ingest.detection.wording import ROUNDS, Words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +59,8 @@ class Held:
     `times_ns` and `values` (bytes) are columns of one length. `copy_bytes` is one model copy, `limit_bytes` where
     it ends, None unknown. `ended_ns` is when the worker said that it had finished, `planned_end_ns` when its
     planned rounds will be over, None unknown. `hosts` is how many take part in the round. `from_first` says that
-    the newest attempt's rounds begin with its first, `kept` are objects that stay.
+    the newest attempt's rounds begin with its first, `kept` are objects that stay, `words` those of
+    what is said.
     """
 
     worker: Worker
@@ -75,3 +77,4 @@ class Held:
     from_first: bool = True
     planned_end_ns: int | None = None
     hosts: int = 0
+    words: Words = ROUNDS

@@ -22,20 +22,21 @@ def size(value: float) -> str:
 
 def growth(context: Context, found: Growth) -> str:
     """How fast it grows, in model copies where their size is known, and when the limit is reached."""
-    grown = f"{_what(context)} grows by {_sized(context, found.slope)} a round"
-    grown += f" (rounds {found.first} to {found.last}: {size(found.total)} more between rounds)"
+    word = context.held.words.round
+    grown = f"{_what(context)} grows by {_sized(context, found.slope)} a {word}"
+    grown += f" ({word}s {found.first} to {found.last}: {size(found.total)} more between {word}s)"
     if math.isnan(found.left_rounds):
         return f"{grown}; its limit is not known."
     if found.left_rounds == 0:
         return f"{grown}; its peak is at the limit."
-    return f"{grown}; the limit is reached in {found.left_rounds:.0f} rounds, {_long(found.left_s)}."
+    return f"{grown}; the limit is reached in {found.left_rounds:.0f} {word}s, {_long(found.left_s)}."
 
 
 def retained(context: Context, found: Retained) -> str:
     """What stays after the end, beside what was held after the first round."""
     how = "for" if found.over else "since"
     return (
-        f"{_what(context)} keeps {_sized(context, found.left)} more than after round "
+        f"{_what(context)} keeps {_sized(context, found.left)} more than after {context.held.words.round} "
         f"{found.first} ({size(found.base)}), {how} {duration(found.seconds)} after it finished; "
         f"peak {context.rounds[-1].told}."
     )
@@ -46,7 +47,8 @@ def cycle(context: Context, found: Cycle) -> str:
     times = "a full collection" if found.times == 1 else f"{found.times} full collections"
     if found.by_floors:
         return (
-            f"{_what(context)} falls between rounds only where {times} ran, by {_sized(context, found.most)} at most."
+            f"{_what(context)} falls between {context.held.words.round}s only where {times} ran, by "
+            f"{_sized(context, found.most)} at most."
         )
     kept = ", which its allocator keeps for what comes" if found.kept else ""
     freed = f"freed {_sized(context, found.most)} at most{kept}."
@@ -69,7 +71,8 @@ def holders(context: Context) -> str:
     if not kept:
         return ""
     longest = max(kept, key=lambda one: one.rounds)
-    return f"{longest.label} of {longest.rounds} rounds ago is still held by {longest.held_by}: {longest.path}."
+    ago = f"{longest.rounds} {context.held.words.round}s ago"
+    return f"{longest.label} of {ago} is still held by {longest.held_by}: {longest.path}."
 
 
 def _what(context: Context) -> str:

@@ -13,6 +13,7 @@ from ingest.detection.slow_phase.missing import Missing, missing
 from ingest.detection.slow_phase.policy import DEFAULT, Policy
 from ingest.detection.slow_phase.rules import Level, Mark, Watched
 from ingest.detection.verdicts import Verdict, fingerprint
+from ingest.detection.wording import Words
 
 SLOW, STALLED, MISSING, LOST, RUN_STALLED = "slow_phase", "stalled", "missing", "worker_lost", "run_stalled"
 _PAGES = {STALLED, LOST, RUN_STALLED}  # somebody is woken
@@ -37,7 +38,7 @@ def judge(live: Live, policy: Policy = DEFAULT) -> Watched:
         marks=tuple(mark for _, mark in pairs),
         deadlines=tuple(deadline for one, mark in pairs for deadline in rules.deadlines(one, mark)),
         verdicts=tuple(verdicts),
-        abstained=tuple(sorted({why for one in context.judged if (why := _abstained(one))})),
+        abstained=tuple(sorted({why for one in context.judged if (why := _abstained(one, live.words))})),
     )
 
 
@@ -59,7 +60,7 @@ def _of_phase(context: Context, kind: str, least: Level, phase: str, found: Sequ
     reached = [one.worked.reaches_at(mark.limits_s[least - 1]) for one, mark in found if not mark.foretold]
     return _verdict(
         context, kind, phase, [worker.name for worker in flagged],
-        observed=wording.slow(phase, judged, marks),
+        observed=wording.slow(phase, judged, marks, context.live.words),
         hypothesis=machines.told(shared, len(flagged)) if shared else "",
         opened_ns=min(reached, default=context.live.now_ns),
         marks=[(one.open.attempt, one.open.start, one.open.lane, one.open.round) for one in judged],
@@ -77,7 +78,7 @@ def _missing(context: Context) -> list[Verdict]:
     verdicts = []
     for phase, found in sorted(phases.items()):
         names = [context.workers[one.lane].name for one in found]
-        observed = wording.missing(phase, names, found, context.live.now_ns)
+        observed = wording.missing(phase, names, found, context.live.now_ns, context.live.words)
         opened = min(one.since_ns + round(one.limit_s * 1e9) for one in found)
         evidence = {
             "missing": [
@@ -128,7 +129,7 @@ def _run_stalled(context: Context) -> list[Verdict]:
     limit = rules.stands_still_s(context)
     verdict = _verdict(
         context, RUN_STALLED, "", sorted(busy.union(idle)),
-        observed=wording.run_stalled(quiet, at, idle), opened_ns=live.last_end_ns + round(limit * 1e9),
+        observed=wording.run_stalled(quiet, at, idle, live.words), opened_ns=live.last_end_ns + round(limit * 1e9),
         evidence={"limit_s": round(limit, 6), "in": [list(pair) for pair in at], "in_nothing": idle},
     )  # fmt: skip
     return [verdict]
@@ -163,10 +164,10 @@ def _worker(one: Judged, mark: Mark, limit_s: float) -> dict[str, Any]:
     }
 
 
-def _abstained(one: Judged) -> str:
+def _abstained(one: Judged, words: Words) -> str:
     name = one.open.name
     reasons: tuple[tuple[bool, Callable[[], str]], ...] = (
-        (bool(one.waits_for), lambda: f"{name}: waits for {wording.names(one.waits_for)}"),
+        (bool(one.waits_for), lambda: f"{name}: waits for {wording.names(one.waits_for, words)}"),
         (one.worked.slack_s == float("inf"), lambda: f"{name}: clock error unknown for what it waited for"),
         (one.limits.basis is Basis.CAP, lambda: f"{name}: nothing to compare with yet, only the absolute cap counts"),
     )

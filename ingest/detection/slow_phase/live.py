@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ingest.detection.facts import Kind, Spans, Worker
 from ingest.detection.slow_phase.usual import Usual
+from ingest.detection.wording import ROUNDS, Words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,8 @@ class Live:
 
     `spans` are the phases that ended in it, `opens` all that are open (also of other rounds), `seen` is by lane,
     `usual` what `usual(history)` gave of the rounds before, `cold` the lanes that still warm up, `done` those that said
-    that they have ended the round, `last_end_ns` the newest end of any phase of the run (its begin where none has).
+    that they have ended the round, `last_end_ns` the newest end of any phase of the run (its begin where none has),
+    `words` those of what is said.
     """
 
     round: int
@@ -67,3 +69,4 @@ class Live:
     last_end_ns: int
     cold: frozenset[int] = field(default_factory=frozenset)
     done: frozenset[int] = field(default_factory=frozenset)
+    words: Words = ROUNDS

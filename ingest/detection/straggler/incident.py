@@ -48,7 +48,7 @@ def verdict(history: History, phase: str, parts: Sequence[Part], *, lasting: boo
         fingerprint=fingerprint(KIND, since=None if lasting else windows[opened].rounds[0], phase=phase),
         phase=phase,
         severity=_severity(telling) if lasting else "warning",
-        observed=wording.observed(phase, telling, lasting=lasting),
+        observed=wording.observed(phase, telling, history.words, lasting=lasting),
         hypothesis=machines.told(shared, len(flagged)) if shared else "",
         workers=tuple(worker.name for worker in flagged),
         rounds=tuple(rounds),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ingest.detection.facts import Floats
-from ingest.detection.wording import duration
+from ingest.detection.wording import Words, duration
 
 if TYPE_CHECKING:
     from ingest.detection.straggler.incident import Part
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 _NAMED = 4  # so many workers are named with their seconds; of more, the range is told
 
 
-def observed(phase: str, parts: "Sequence[Part]", *, lasting: bool) -> str:
+def observed(phase: str, parts: "Sequence[Part]", words: Words, *, lasting: bool) -> str:
     """One sentence for each cohort: who took how long, and what it is compared with."""
-    return " ".join(_sentence(phase, part, lasting=lasting) for part in parts)
+    return " ".join(_sentence(phase, part, words, lasting=lasting) for part in parts)
 
 
-def _sentence(phase: str, part: "Part", *, lasting: bool) -> str:
+def _sentence(phase: str, part: "Part", words: Words, *, lasting: bool) -> str:
     context, at = part.context, part.latest
     columns = [column for column in part.columns if part.hits[at, column]] or list(part.columns)
     seconds = context.cohort.seconds[at]
-    who = _who([context.cohort.workers[column].name for column in columns], seconds[columns])
-    often = f" (slow in {int(part.hits.any(axis=1).sum())} of the last rounds)" if lasting else ""
+    who = _who([context.cohort.workers[column].name for column in columns], seconds[columns], words)
+    often = f" (slow in {int(part.hits.any(axis=1).sum())} of the last {words.round}s)" if lasting else ""
     if context.by_itself[at, columns].all():
         usual = float(np.median(context.rows[at].reference[columns]))
         whose = "its own" if len(columns) == 1 else "their own"
@@ -33,11 +33,11 @@ def _sentence(phase: str, part: "Part", *, lasting: bool) -> str:
     return f"{phase} took {who}{often}; {_others(seconds[rest])}."
 
 
-def _who(names: Sequence[str], seconds: Floats) -> str:
+def _who(names: Sequence[str], seconds: Floats, words: Words) -> str:
     if len(names) <= _NAMED:
         told = [f"{duration(each)} on {name}" for name, each in zip(names, seconds.tolist(), strict=True)]
         return " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))
-    return f"{_range(seconds)} on {len(names)} workers"
+    return f"{_range(seconds)} on {len(names)} {words.worker}s"
 
 
 def _others(seconds: Floats) -> str:

@@ -59,7 +59,7 @@ TRAINING_HEALTH = Subject(
     "training_health", "Training that goes wrong", "A loss or gradient norm that is not finite, or explodes.",
     (
         _health("times", "Gradient norm explodes from",
-                "A gradient norm explodes when it is more than this many times the median of the 50 values before it.",
-                unit="×", bounds=(1.5, 100_000)),
+                "A gradient norm explodes when it is more than this many times the median of the last 50 values before "
+                "it that did not.", unit="×", bounds=(1.5, 100_000)),
     ),
 )  # fmt: skip

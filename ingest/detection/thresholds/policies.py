@@ -19,6 +19,7 @@ from ingest.detection.training_health import Policy as TrainingHealth
 from ingest.detection.utilisation_trap import DEFAULT as UTILISATION_TRAP
 from ingest.detection.utilisation_trap import Policy as UtilisationTrap
 from ingest.detection.verdicts import Verdict
+from ingest.detection.wording import ROUNDS, Words
 from ingest.detection.work_on_path import DEFAULT as WORK_ON_PATH
 from ingest.detection.work_on_path import Policy as WorkOnPath
 
@@ -34,17 +35,17 @@ class Set:
     value: float
     source: Source
 
-    def told(self) -> dict[str, Any]:
+    def told(self, words: Words) -> dict[str, Any]:
         """As a finding says it."""
         one = self.threshold
-        words = f"{one.name}: {one.words(self.value)}, set for the {self.source}; the default is {one.words(one.usual)}"
+        said = f"{one.name}: {one.words(self.value)}, set for the {self.source}; the default is {one.words(one.usual)}"
         return {"key": one.key, "value": self.value, "default": one.usual, "unit": one.unit, "set_for": self.source,
-                "words": words}  # fmt: skip
+                "words": words.said(said)}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """The policies that a run is judged by; `set_` are the thresholds that are not the default."""
+    """The policies that a run is judged by; `set_` are the thresholds that are not the default, told in `words`."""
 
     straggler: Straggler = STRAGGLER
     slow_phase: SlowPhase = SLOW_PHASE
@@ -54,13 +55,14 @@ class Thresholds:
     utilisation_trap: UtilisationTrap = UTILISATION_TRAP
     training_health: TrainingHealth = TRAINING_HEALTH
     set_: tuple[Set, ...] = ()
+    words: Words = ROUNDS
 
     def said(self, verdicts: Iterable[Verdict]) -> list[Verdict]:
         """The verdicts, each with those thresholds in its evidence that decide its kind and are not the default."""
         return [self._said(one) for one in verdicts] if self.set_ else list(verdicts)
 
     def _said(self, verdict: Verdict) -> Verdict:
-        told = [one.told() for one in self.set_ if verdict.kind in one.threshold.kinds]
+        told = [one.told(self.words) for one in self.set_ if verdict.kind in one.threshold.kinds]
         return replace(verdict, evidence={**verdict.evidence, EVIDENCE: told}) if told else verdict
 
 

@@ -195,7 +195,8 @@ def test_a_finding_that_has_become_worse_is_escalated_as_it_opened(run: Run, rec
 
 def test_a_rule_says_both_whom_and_after_how_long(cast: Cast) -> None:
     browser = browser_of(cast.member)
-    pager, theirs = hook(cast.team, "https://a.example"), hook(cast.other_team, "https://b.example")
+    pager = hook(cast.team, "https://a.example", pages_only=True)
+    theirs = hook(cast.other_team, "https://b.example")
     good: dict[str, Any] = {"name": "mine", "escalate_after": "30", "escalate_to": [pager.pk]}
     for wrong in ({"escalate_after": ""}, {"escalate_to": []}, {"escalate_after": "0"}, {"escalate_after": "9999"},
                   {"escalate_to": [theirs.pk]}):  # fmt: skip
@@ -203,3 +204,24 @@ def test_a_rule_says_both_whom_and_after_how_long(cast: Cast) -> None:
     assert not Rule.objects.filter(name="mine").exists()
     assert browser.post("/alerts/rules/", good).status_code == 302
     assert "after 30 min also hook" in browser.get("/alerts/rules/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("rule", "again"),
+    [
+        ({}, ["chat"]), ({"pages": "on"}, ["chat", "pager"]), ({"channels": ["chat"]}, ["chat"]),
+        ({"channels": ["pager"]}, []), ({"channels": ["pager"], "pages": "on"}, ["pager"]),
+        ({"channels": ["other"], "pages": "on"}, []),
+    ],
+)  # fmt: skip
+def test_a_rule_that_would_tell_somebody_later_whom_it_tells_at_once_is_told_so(
+    cast: Cast, rule: dict[str, Any], again: list[str]
+) -> None:
+    made = {name: hook(cast.team, "https://a.example", name=name, pages_only=name == "pager").pk
+            for name in ("chat", "other", "pager")}  # fmt: skip
+    form = {"name": "mine", "escalate_after": "30", **rule, "escalate_to": [made["chat"], made["pager"]],
+            "channels": [made[name] for name in rule.get("channels", ())]}  # fmt: skip
+    answer = browser_of(cast.member).post("/alerts/rules/", form)
+    assert answer.status_code == (200 if again else 302)
+    if again:
+        assert f"Told at once already, and never a second time: {', '.join(again)}." in answer.content.decode()

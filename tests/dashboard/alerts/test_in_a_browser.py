@@ -67,6 +67,19 @@ def test_the_inbox_is_worked_through_by_keyboard(inbox: Page) -> None:
     expect(inbox.get_by_text("What was sent")).to_be_visible()
 
 
+def test_what_is_opened_again_stays_looked_at(inbox: Page) -> None:
+    inbox.keyboard.press("j")
+    inbox.keyboard.press("r")
+    expect(inbox.locator("tbody tr").last).to_contain_text("slow apply")
+    selected(inbox, "slow encode")
+    inbox.keyboard.press("j")
+    inbox.keyboard.press("j")
+    selected(inbox, "slow apply")
+    inbox.keyboard.press("o")
+    expect(inbox.locator("tbody tr").first).to_contain_text("slow apply")
+    selected(inbox, "slow apply")
+
+
 def test_keys_typed_into_a_field_do_nothing(inbox: Page) -> None:
     inbox.keyboard.press("j")
     inbox.locator("select[name=state]").focus()

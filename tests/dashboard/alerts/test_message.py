@@ -17,7 +17,7 @@ def test_all_that_the_outbox_says_can_be_told() -> None:
         ("interval_failed", "to sync", "check failed: to sync on host-07 · vit-b16"),
         ("interval_failed", "", "check failed on host-07 · vit-b16"),
         ("straggler", "encode", "slow encode on host-07 · vit-b16"),
-        ("worker_lost", "", "lost on host-07 · vit-b16"),
+        ("worker_lost", "", "worker lost on host-07 · vit-b16"),
     ],
 )
 def test_a_title_has_no_colon_where_no_phase_follows(kind: str, phase: str, said: str) -> None:

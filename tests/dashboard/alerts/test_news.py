@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from dashboard.alerts.models import Alert
 from dashboard.alerts.tasks import tell
+from dashboard.teams.models import Membership, Role
 from tests.cast import Cast, browser_of
 from tests.dashboard.alerts.telling import SLOW, judged, once, slow_run
 
@@ -46,6 +47,20 @@ def test_what_opened_since_is_told_with_the_same_key_each_time_and_to_no_other_t
     assert Client().get(PAGE).status_code == 403
     Alert.objects.update(told_at=timezone.now() - timedelta(minutes=1))
     assert asked(browser_of(cast.viewer), int(timezone.now().timestamp() * 1000))["opened"] == []
+
+
+def test_the_team_of_a_page_counts_and_only_where_the_person_is_in_it(cast: Cast) -> None:
+    judged(slow_run(cast.team), SLOW)
+    tell()
+    Membership.objects.create(team=cast.other_team, user=cast.member, role=Role.MEMBER)
+    browser = browser_of(cast.member)
+    assert len(browser.get(f"{PAGE}?team={cast.team.slug}").json()["opened"]) == 1
+    assert browser.get(f"{PAGE}?team={cast.other_team.slug}").json()["opened"] == []
+    for team in ("no-such", "", "%00", "x" * 300):
+        assert browser.get(f"{PAGE}?team={team}").status_code == 404
+    assert browser_of(cast.stranger).get(f"{PAGE}?team={cast.team.slug}").status_code == 404
+    assert Client().get(f"{PAGE}?team={cast.team.slug}").status_code == 403
+    assert f'data-news="/alerts/news/?team={cast.team.slug}"' in browser_of(cast.viewer).get("/").content.decode()
 
 
 def test_what_is_over_or_looked_after_is_no_news(cast: Cast) -> None:

@@ -156,6 +156,14 @@ def test_a_test_to_a_private_address_is_refused_and_said_so(cast: Cast) -> None:
     assert "not on the public internet" in text
 
 
+@pytest.mark.parametrize("host", ["169.254.169.254", "[::1]:8080", "2130706433", "localhost", "[::ffff:10.0.0.1]"])
+def test_a_private_address_is_refused_before_it_is_kept(cast: Cast, host: str) -> None:
+    form = {"name": "hook", "way": "webhook", "to": f"http://{host}/x", "enabled": "on"}
+    answer = browser_of(cast.member).post("/alerts/channels/", form)
+    assert "not on the public internet. Whoever runs the server may allow its network." in answer.content.decode()
+    assert not Channel.objects.exists()
+
+
 @pytest.mark.parametrize("to", ["", "file:///etc/passwd", "x\0y"])
 def test_a_channel_without_a_good_address_is_not_made(cast: Cast, to: str) -> None:
     form = {"name": "hook", "way": "webhook", "to": to, "enabled": "on"}

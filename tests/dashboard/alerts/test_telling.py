@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from pytest_django import Settings
 
 from dashboard.alerts import delivering, rules
 from dashboard.alerts.acts import act
@@ -243,6 +244,16 @@ def test_it_is_given_up_after_a_day_and_said_to_be(run: Run, receiver: Receiver)
     assert Outbox.objects.get().due_at is None
 
 
+def test_what_no_other_try_would_mend_is_given_up_at_once(run: Run, receiver: Receiver, settings: Settings) -> None:
+    settings.WEBHOOK_NETWORKS = ()  # an operator no longer lets it in
+    judged(run, SLOW)
+    tell()
+    assert Delivery.objects.get().state == "failed"
+    assert Try.objects.get().answer.startswith("Refused: 127.0.0.1 is not on the public internet.")
+    assert Outbox.objects.get().due_at is None
+    assert receiver.got == []
+
+
 def test_the_end_waits_for_the_beginning_and_a_dead_channel_holds_up_no_other(run: Run, receiver: Receiver) -> None:
     receiver.answer = lambda: (503, {})
     judged(run, SLOW)
@@ -350,6 +361,29 @@ def test_a_test_takes_the_same_way_once(run: Run, receiver: Receiver) -> None:
     assert sorted(Delivery.objects.values_list("state", flat=True)) == ["delivered", "failed"]
     tell()
     assert len(heard(receiver)) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, "Alerts arrive here from now on."),
+        ({"enabled": False}, "The channel is off: nothing but tests arrives here until somebody turns it on."),
+        ({"pages_only": True}, "Alerts that wake somebody arrive here from now on."),
+        ({"pages_only": True, "quiet": True}, "Alerts that wake somebody arrive here from now on."),
+        ({"quiet": True, "quiet_pages": False}, "It is quiet now: alerts arrive here from {} (UTC) on."),
+        ({"quiet": True}, "It is quiet now: alerts arrive here from {} (UTC) on, those that wake somebody at once."),
+    ],
+)
+def test_a_test_says_from_when_on_alerts_arrive(
+    run: Run, receiver: Receiver, fields: dict[str, Any], said: str
+) -> None:
+    now = timezone.now()
+    ends = (now - timedelta(minutes=1)).time().replace(second=0, microsecond=0)
+    hours = {"quiet_from": now.time(), "quiet_to": ends} if fields.pop("quiet", False) else {}
+    Channel.objects.update(**fields, **hours)
+    delivering.send_test(Channel.objects.get())
+    (message,) = heard(receiver)
+    assert said.format(f"{ends:%H:%M}") in message["text"]
 
 
 def test_a_deleted_run_takes_its_alerts_along(run: Run, receiver: Receiver) -> None:

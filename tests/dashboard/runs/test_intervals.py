@@ -1,15 +1,20 @@
 """The tab Intervals: members and owners define, viewers read, and nobody else sees."""
 
+import datetime as dt
+import re
 from threading import Thread
 
 import pytest
 from django.db import connection, transaction
 from django.test import Client
+from django.utils import timezone
 
-from ingest.models import Interval, Run
+from ingest.models import Interval, IntervalsDue, PhaseName, Run
 from ingest.store import intervals as store
-from ingest.tasks import judge_round
+from ingest.tasks import judge_intervals, judge_round
+from roundwatch import wire
 from tests.cast import Cast, browser_of
+from tests.dashboard.runs_of import add_round, add_workers, make_run
 from tests.ingest import scenarios
 from tests.ingest.playing import eventually
 from tests.ingest.storing import Story
@@ -56,10 +61,48 @@ def test_an_interval_is_defined_shown_with_its_rounds_changed_and_deleted(cast: 
     assert client.post(edit, FORM | {"most_s": "", "of": "project"}).status_code == 302
     row.refresh_from_db()
     assert (row.most_s, row.run) == (None, None)
-    # What was measured by another definition is not shown.
-    assert "not computed yet" in page(client, run)
+    # What was measured by another definition is not shown, and the page asks again until it is measured by this one.
+    told = page(client, run)
+    assert 'title="being measured"' in told
+    assert 'hx-trigger="every 3s"' in told
+    (seen,) = re.findall(r'"seen": "(\w+)"', told)
+    again = {"path": f"/runs/{run.pk}/intervals/?seen={seen}", "headers": {"HX-Request": "true"}}
+    assert client.get(**again).status_code == 204
+    judge_intervals(str(run.pk))
+    part = client.get(**again).content.decode()
+    assert "13.0" in part
+    assert "hx-trigger" not in part
+    assert "<html" not in part
     assert client.post(edit, {"do": "delete"}).status_code == 302
     assert not Interval.objects.exists()
+
+
+def test_the_newest_round_comes_first(cast: Cast, run: Run) -> None:
+    judge(run)
+    told = page(browser_of(cast.viewer), run)
+    assert re.findall(r"\?round=(\d+)", told) == ["1", "0"]
+    assert "The last 2 closed rounds, the newest first." in told
+
+
+def test_steps_too_short_to_be_measured_one_by_one_are_said_to_be_and_called_steps(cast: Cast) -> None:
+    run = make_run(cast.team)
+    add_workers(run, ["a", "b"])
+    PhaseName.objects.create(run=run, index=0, name="allreduce", kind=wire.KINDS.index("transfer"))
+    add_round(run, 0, 0.5, verdict_version=0)
+    told = " ".join(page(browser_of(cast.member), run).split())
+    assert "Steps this short are not measured one by one" in told
+    assert 'title="a step this short is measured by itself when it is opened in the timeline"' in told
+    assert "being" not in told
+    assert "hx-trigger" not in told
+    assert not re.search(r"\brounds?\b", re.sub(r"<[^>]*>", "", told.split("<main")[1].split("</main")[0]))
+
+
+def test_what_has_failed_to_be_measured_is_said_and_not_asked_for_without_end(cast: Cast, run: Run) -> None:
+    judge(run)
+    IntervalsDue.objects.create(run=run, asked_at=timezone.now() + dt.timedelta(minutes=9))
+    told = page(browser_of(cast.viewer), run)
+    assert "it is tried again within ten minutes" in told
+    assert "hx-trigger" not in told
 
 
 def test_viewers_read_and_change_nothing_and_strangers_see_nothing(cast: Cast, run: Run) -> None:

@@ -93,7 +93,7 @@ def test_a_bar_leaves_unexplained_time_empty_and_never_overflows() -> None:
     [
         ("interval_failed", "to sync", "1 open: check failed: to sync"),
         ("interval_failed", "", "1 open: check failed"),
-        ("straggler", "encode", "1 open: slow encode"), ("worker_lost", "", "1 open: worker_lost"),
+        ("straggler", "encode", "1 open: slow encode"), ("worker_lost", "", "1 open: worker lost"),
     ],
 )  # fmt: skip
 def test_no_colon_is_left_where_no_phase_follows(kind: str, phase: str, words: str) -> None:

@@ -6,19 +6,21 @@ import pytest
 
 from dashboard.alerts.models import Channel, Rule
 from dashboard.teams.models import Membership, Role, Team
-from ingest.models import ThresholdChange
+from ingest.models import ThresholdChange, Token
 from tests.cast import Cast, browser_of
 
 pytestmark = pytest.mark.django_db
 FORMS = {
     "/thresholds/": {"straggler.ratio": "3"},
     "/alerts/rules/": {"name": "mine", "enabled": "on"},
+    "/connect/": {"name": "mine", "scopes": "ingest"},
     "/alerts/channels/": {"name": "hook", "way": "webhook", "to": "https://hooks.example.org/", "enabled": "on"},
 }
 
 
 def saved(team: Team) -> bool:
-    rows = (ThresholdChange.objects.all(), Rule.objects.filter(name="mine"), Channel.objects.all())
+    named = (Rule.objects.filter(name="mine"), Token.objects.filter(name="mine"))
+    rows = (ThresholdChange.objects.all(), Channel.objects.all(), *named)
     return any(each.filter(team=team).exists() for each in rows)
 
 

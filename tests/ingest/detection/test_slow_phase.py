@@ -10,6 +10,7 @@ from ingest.detection.slow_phase import Level, Live, Open, Policy, Presence, See
 from ingest.detection.slow_phase.limits import Basis, limits
 from ingest.detection.slow_phase.missing import Missing
 from ingest.detection.slow_phase.usual import Before
+from ingest.detection.wording import ROUNDS
 from tests.ingest import scenarios
 from tests.ingest.detection.histories import nanoseconds
 from tests.ingest.detection.rounds_going_on import live
@@ -206,7 +207,7 @@ def test_a_lost_worker_comes_with_what_its_host_knows_and_one_that_ended_is_not_
 def test_of_several_that_are_missing_it_is_said_in_the_plural() -> None:
     one = Missing(lane=1, phase="encode", since_ns=0, limit_s=3.0, finished=6, peers=7)
 
-    assert wording.missing("encode", ["rank-1", "rank-2"], [one, replace(one, lane=2)], 6 * 10**9) == (
+    assert wording.missing("encode", ["rank-1", "rank-2"], [one, replace(one, lane=2)], 6 * 10**9, ROUNDS) == (
         "rank-1 and rank-2 have not begun encode 6.0 s after their last phase ended; 6 of 7 peers have ended it."
     )
 

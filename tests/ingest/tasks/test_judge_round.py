@@ -124,7 +124,7 @@ def test_a_heavier_pipeline_stage_is_told_as_one_fact(cast: Cast) -> None:
 
 
 def test_an_exploding_gradient_is_found_and_over_when_it_is(cast: Cast) -> None:
-    story = Story(cast.team, scenarios.healthy(2, 5))
+    story = Story(cast.team, scenarios.healthy(2, 6))
     recorder = story.recorders["rank-0"]
 
     def log(*values: float) -> None:
@@ -150,9 +150,16 @@ def test_an_exploding_gradient_is_found_and_over_when_it_is(cast: Cast) -> None:
     found.refresh_from_db()
     assert found.hypothesis == "The infrastructure looks normal."
 
+    # It is not over for having lasted until nothing of the time before is read any more.
     story.tell(4)
-    log(1.1)
+    log(*[30.0] * 200)
     judge(story, 4)
+    found.refresh_from_db()
+    assert (found.state, found.observed) == ("open", "grad_norm is 30, 30 times its usual 1 on rank-0.")
+
+    story.tell(5)
+    log(1.1)
+    judge(story, 5)
     found.refresh_from_db()
     assert found.state == "resolved"
 

@@ -55,15 +55,15 @@ def main(arguments: Sequence[str]) -> int:
     if given.name not in known:
         return _refuse(f"there is no scenario {given.name!r}; there are {', '.join(known)}")
     try:
-        url, token = (
-            check_url(os.environ.get("ROUNDWATCH_URL", "")),
-            check_token(os.environ.get("ROUNDWATCH_TOKEN", "")),
-        )
         wishes = _wishes(given, known[given.name].rounds)
+        url, token = os.environ.get("ROUNDWATCH_URL", ""), check_token(os.environ.get("ROUNDWATCH_TOKEN", ""))
+        url = url and check_url(url)
     except ValueError as error:
         return _refuse(str(error))
-    if not token:
-        return _refuse("ROUNDWATCH_TOKEN is not set; the page 'Connect a run' makes one")
+    if not (url and token):
+        absent = [name for name, said in (("ROUNDWATCH_URL", url), ("ROUNDWATCH_TOKEN", token)) if not said]
+        verb = "is" if len(absent) == 1 else "are"
+        return _refuse(f"{' and '.join(absent)} {verb} not set; the server's page 'Connect a run' tells both")
     return _play(known[given.name], wishes, Teller(url, token), url)
 
 

@@ -12,9 +12,17 @@ function move(step) {
     all[at < 0 ? 0 : Math.max(0, Math.min(all.length - 1, at + step))]?.focus();
 }
 
-/** What comes into the place of a row that a change moves away is looked at next. */
-function keep(row) {
-    sessionStorage.setItem(KEPT, String([...row.parentElement.children].indexOf(row)));
+/** What comes into the place of a row that a change moves away is looked at next; what is opened again stays looked at. */
+function keep(row, act) {
+    const at = [...row.parentElement.children].indexOf(row);
+    sessionStorage.setItem(KEPT, JSON.stringify({ at, id: act === DOES.o ? row.querySelector("[data-alert]").id : null }));
+}
+
+function kept() {
+    const { at, id } = JSON.parse(sessionStorage.getItem(KEPT));
+    sessionStorage.removeItem(KEPT);
+    const all = leads();
+    return all.find((lead) => lead.id === id) ?? all[Math.min(at, all.length - 1)];
 }
 
 document.addEventListener("keydown", (event) => {
@@ -31,15 +39,12 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("submit", (event) => {
     const row = event.submitter?.closest("tr");
     if (row) {
-        keep(row);
+        keep(row, event.submitter.value);
     }
 });
 
 document.querySelector("[data-filters]").addEventListener("change", (event) => event.currentTarget.requestSubmit());
 
-const kept = sessionStorage.getItem(KEPT);
-if (kept !== null) {
-    sessionStorage.removeItem(KEPT);
-    const all = leads();
-    all[Math.min(Number(kept), all.length - 1)]?.focus();
+if (sessionStorage.getItem(KEPT) !== null) {
+    kept()?.focus();
 }

@@ -11,6 +11,7 @@ import { HeatTable } from "./table.js";
 
 const root = document.getElementById("heat");
 const parts = Object.fromEntries([...root.querySelectorAll("[data-part]")].map((part) => [part.dataset.part, part]));
+const words = { round: root.dataset.round, worker: root.dataset.worker };
 const state = { figures: null, order: [], until: null, table: false, asked: 0 };
 const link = (round) => `${root.dataset.run}?round=${round}&follow=all`;
 const round = ({ column }) => state.figures.rounds[column];
@@ -18,6 +19,7 @@ const round = ({ column }) => state.figures.rounds[column];
 const theme = new Theme(root, () => draw());
 const map = new HeatMap(parts, { cell: (cell, firm) => told(cell ?? map.cursor, firm), open: (cell) => location.assign(link(round(cell))) });
 const table = new HeatTable(parts.table, {
+  words,
   link,
   went: (cell) => {
     map.cursor = { row: Math.max(0, cell.row), column: Math.max(0, cell.column) };
@@ -36,7 +38,7 @@ function told(cell, firm) {
   if (!figures || figures.empty) return;
   const [place, at] = [order[cell.row], cell.column];
   const seconds = figures.at(place, at);
-  const who = `${isolated(figures.workers[place])}, round ${figures.rounds[at]}`;
+  const who = `${isolated(figures.workers[place])}, ${words.round} ${figures.rounds[at]}`;
   parts.said.setAttribute("aria-live", firm ? "polite" : "off");
   say(parts.said, Number.isNaN(seconds) ? `${who}: no such phase` : `${who}: ${duration(seconds * 1e9)}, ${comparedText(figures, place, at)}`);
 }
@@ -44,14 +46,14 @@ function told(cell, firm) {
 /** "9.00 × the lower median 400 ms of the 3 others". */
 function comparedText(figures, place, at) {
   const others = figures.counts[at] - 1;
-  if (!others) return "no other worker has the phase in that round";
+  if (!others) return `no other ${words.worker} has the phase in that ${words.round}`;
   const whom = others > 1 ? `the lower median ${duration(figures.reference(place, at) * 1e9)} of the ${others.toLocaleString("en")} others` : `the ${duration(figures.reference(place, at) * 1e9)} of the other`;
   return `${ratioText(figures.ratio(place, at))} ${whom}`;
 }
 
 function heading({ phase, rounds, workers }) {
-  const label = `${isolated(phase)} of ${plural(workers.length, "worker")} in rounds ${rounds[0]} to ${rounds.at(-1)}`;
-  const text = `A cell is the seconds that a worker spent in “${isolated(phase)}” in one round by its own clock, all its occurrences there summed. Its colour is that over the lower median of the others: all other workers that have the phase in that round. Who is alone in it has an even colour. ${plural(rounds.length, "round")}, each in its newest closed generation; of open ones there are no figures yet.`;
+  const label = `${isolated(phase)} of ${plural(workers.length, words.worker)} in ${words.round}s ${rounds[0]} to ${rounds.at(-1)}`;
+  const text = `A cell is the seconds that a ${words.worker} spent in “${isolated(phase)}” in one ${words.round} by its own clock, all its occurrences there summed. Its colour is that over the lower median of the others: all other ${words.worker}s that have the phase in that ${words.round}. Who is alone in it has an even colour. ${plural(rounds.length, words.round)}, each in its newest closed generation; of open ones there are no figures yet.`;
   const { button, card } = definition(label, text, { "aria-label": `${label}: what it means` });
   fill(parts.title, button, card);
 }
@@ -80,7 +82,7 @@ function draw() {
   parts.table.hidden = nothing || !state.table;
   if (nothing) {
     fill(parts.title);
-    return void say(parts.said, figures.rounds.length ? `Nobody was in “${isolated(figures.phase)}” in rounds ${figures.rounds[0]} to ${figures.rounds.at(-1)}.` : "No round has closed yet: the map is of rounds that are over.");
+    return void say(parts.said, figures.rounds.length ? `Nobody was in “${isolated(figures.phase)}” in ${words.round}s ${figures.rounds[0]} to ${figures.rounds.at(-1)}.` : `No ${words.round} has closed yet: the map is of ${words.round}s that are over.`);
   }
   legend();
   heading(figures);

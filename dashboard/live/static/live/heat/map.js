@@ -9,6 +9,7 @@ const GUTTER = 120;
 const AXIS = 20;
 const TALLEST = 22;
 const LOW = 2;
+const WIDEST = 480;
 const ROOM = 640;
 const LABELLED = 11;
 const APART = 34;
@@ -16,13 +17,19 @@ const APART = 34;
 /** How large cells are in a width of some px: {gutter, cell: [width, height]}. */
 export function sizes(workers, rounds, width) {
   const gutter = Math.min(GUTTER, width / 3);
-  return { gutter, cell: [Math.min(40, (width - gutter) / Math.max(1, rounds)), clamp(Math.floor(ROOM / Math.max(1, workers)), LOW, TALLEST)] };
+  return { gutter, cell: [Math.min(WIDEST, (width - gutter) / Math.max(1, rounds)), clamp(Math.floor(ROOM / Math.max(1, workers)), LOW, TALLEST)] };
 }
 
 /** The cell under a point of the canvas: {row, column} as they are drawn, or null. */
 export function cellAt({ gutter, cell: [width, height] }, { workers, rounds }, x, y) {
   const [column, row] = [Math.floor((x - gutter) / width), Math.floor(y / height)];
   return x >= gutter && column < rounds.length && row >= 0 && row < workers.length ? { row, column } : null;
+}
+
+/** The frame around a cell, 2 px wide, no part of which lies beyond a canvas of that size: [left, top, width, height]. */
+export function frameOf({ row, column }, { gutter, cell: [width, height] }, [wide, high]) {
+  const [left, top] = [Math.max(1, gutter + column * width - 1), Math.max(1, row * height - 1)];
+  return [left, top, Math.min(wide - 1, gutter + (column + 1) * width + 1) - left, Math.min(high - 1, (row + 1) * height + 1) - top];
 }
 
 /** Where a key leads from a cell; null where it leads nowhere. */
@@ -105,7 +112,7 @@ export class HeatMap {
     if (height >= LABELLED) order.forEach((place, row) => context.fillText(legible(figures.workers[place]), 2, (row + 0.5) * height, gutter - 8));
     context.strokeStyle = colours.text;
     context.lineWidth = 2;
-    context.strokeRect(gutter + cursor.column * width - 1, cursor.row * height - 1, width + 2, height + 2);
+    context.strokeRect(...frameOf(cursor, this.sizes, [parseFloat(this.cells.style.width), parseFloat(this.cells.style.height)]));
   }
 
   #rounds(width) {

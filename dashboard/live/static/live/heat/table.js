@@ -2,6 +2,7 @@
 
 import { el, fill } from "../js/dom.js";
 import { duration, legible } from "../js/format.js";
+import { capital } from "../js/words.js";
 import { ratioText } from "./figures.js";
 
 export const ROWS = 25;
@@ -14,12 +15,13 @@ export function stretch(place, size, all) {
 }
 
 export class HeatTable {
-  /** `link(round)` is where a round's timeline is; `went(cell)` says that others are shown. */
-  constructor(element, { link, went }) {
-    Object.assign(this, { element, link, went });
+  /** `words` are the run's, `link(round)` is where a round's timeline is; `went(cell)` says that others are shown. */
+  constructor(element, { words, link, went }) {
+    Object.assign(this, { element, words, link, went });
   }
 
   draw(figures, order, cursor) {
+    const { round, worker } = this.words;
     const [top, bottom] = stretch(cursor.row, ROWS, order.length);
     const [left, right] = stretch(cursor.column, COLUMNS, figures.rounds.length);
     const columns = figures.rounds.slice(left, right).map((_, i) => left + i);
@@ -31,12 +33,12 @@ export class HeatTable {
     };
     fill(this.element,
       el("p", { class: "heat-turns" },
-        turn("Earlier rounds here", { row: cursor.row, column: left - COLUMNS }, left > 0), turn("Later rounds here", { row: cursor.row, column: right }, right < figures.rounds.length),
-        turn("Workers before", { row: top - ROWS, column: cursor.column }, top > 0), turn("Workers after", { row: bottom, column: cursor.column }, bottom < order.length)),
+        turn(`Earlier ${round}s here`, { row: cursor.row, column: left - COLUMNS }, left > 0), turn(`Later ${round}s here`, { row: cursor.row, column: right }, right < figures.rounds.length),
+        turn(`${capital(worker)}s before`, { row: top - ROWS, column: cursor.column }, top > 0), turn(`${capital(worker)}s after`, { row: bottom, column: cursor.column }, bottom < order.length)),
       el("div", { class: "heat-frame", tabindex: "0", role: "region", "aria-label": "Figures" },
         el("table", {},
-          el("caption", {}, `Workers ${top + 1} to ${bottom} of ${order.length.toLocaleString("en")}, rounds ${figures.rounds[left]} to ${figures.rounds[right - 1]}: seconds in “${legible(figures.phase)}”, and times the lower median of the others`),
-          el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "worker"), columns.map((column) => el("th", { scope: "col" }, el("a", { href: this.link(figures.rounds[column]), "aria-label": `Round ${figures.rounds[column]} in the timeline` }, String(figures.rounds[column])))))),
+          el("caption", {}, `${capital(worker)}s ${top + 1} to ${bottom} of ${order.length.toLocaleString("en")}, ${round}s ${figures.rounds[left]} to ${figures.rounds[right - 1]}: seconds in “${legible(figures.phase)}”, and times the lower median of the others`),
+          el("thead", {}, el("tr", {}, el("th", { scope: "col" }, worker), columns.map((column) => el("th", { scope: "col" }, el("a", { href: this.link(figures.rounds[column]), "aria-label": `${capital(round)} ${figures.rounds[column]} in the timeline` }, String(figures.rounds[column])))))),
           el("tbody", {},
             el("tr", { class: "heat-medians" }, el("th", { scope: "row" }, "lower median"), columns.map((column) => el("td", {}, duration(figures.medians[column] * 1e9), " ", el("small", { class: "muted" }, `of ${figures.counts[column].toLocaleString("en")}`)))),
             order.slice(top, bottom).map((row) => el("tr", {}, el("th", { scope: "row" }, el("bdi", {}, legible(figures.workers[row]))), columns.map((column) => cell(row, column))))))));

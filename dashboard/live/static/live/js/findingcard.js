@@ -2,10 +2,10 @@
 
 import { el } from "./dom.js";
 import { isolated } from "./format.js";
+import { capital } from "./words.js";
 
 const MOST_MARKED = 8;
 const MOST_RANGES = 6;
-const KIND_TITLES = { straggler: "Slow", slow_phase: "Slow, still running", work_on_path: "Waited for", interval_failed: "Check failed:" };
 const NO_ROUND = [];
 
 /** Numbers of rounds in words, those that follow each other as a range: "steps 200 to 299", "rounds 3, 7 to 9". */
@@ -61,11 +61,9 @@ export function judgedText({ evidence }) {
   return said.length ? `Judged with ${said.join("; ")}.` : "";
 }
 
-/** What a card says first: what was found, and in which phase, which what was found may be without. */
-export function headingOf({ kind, phase }) {
-  const title = KIND_TITLES[kind];
-  if (!title) return kind.replaceAll("_", " ");
-  return phase ? `${title} ${isolated(phase)}` : title.replace(/:$/, "");
+/** What a card says first: what was found, by the name that every page has for it, and in which phase if in any. */
+export function headingOf({ kind, name = kind, phase }) {
+  return phase ? `${capital(name)} ${isolated(phase)}` : capital(name);
 }
 
 /** A card of one finding; `show` leads to a bar, `stacks` draws what was taken of its processes, `round` may be null. */
