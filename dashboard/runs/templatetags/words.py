@@ -5,12 +5,13 @@ from datetime import datetime
 from django import template
 from django.utils import timezone
 
-from dashboard.runs import words
+from dashboard.runs import notes, words
 from ingest.detection.thresholds import Threshold
 
 register = template.Library()
 register.filter("seconds", words.seconds)
 register.filter("percent", words.percent)
+register.filter("markdown", notes.rendered)
 
 
 @register.filter
