@@ -1,4 +1,4 @@
-"""Notes as people write them, in Markdown, and as pages show them: no HTML of theirs, no pictures, no dangerous links."""
+"""Notes, written in Markdown, as pages show them: no HTML of theirs, no pictures, no dangerous links."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,6 +25,6 @@ _KNOWS.add_render_rule("link_open", _link)
 
 
 def rendered(note: str) -> SafeString:
-    """The note as HTML: what markdown-it makes, which escapes all text and lets no javascript:, data: or file: link be."""
+    """The note as HTML by markdown-it, which escapes all text and lets no javascript:, data: or file: link be."""
     html: Any = _KNOWS.render(legible(note))
     return mark_safe(html)  # noqa: S308 - html=False: every tag in it is markdown-it's own

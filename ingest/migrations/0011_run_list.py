@@ -73,7 +73,7 @@ CREATE FUNCTION ingest_keep_settings() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM ingest_setting WHERE run_id = NEW.id;
     INSERT INTO ingest_setting (run_id, team_id, path, number, text)
-        SELECT NEW.id, NEW.team_id, of.path, of.number, of.said FROM ingest_settings_of(NEW.config) AS of;
+        SELECT NEW.id, NEW.team_id, found.path, found.number, found.said FROM ingest_settings_of(NEW.config) AS found;
     RETURN NULL;
 END $$;
 CREATE TRIGGER settings_begin AFTER INSERT ON ingest_run
@@ -83,7 +83,8 @@ CREATE TRIGGER settings_change AFTER UPDATE OF config ON ingest_run
 
 -- What is there already.
 INSERT INTO ingest_setting (run_id, team_id, path, number, text)
-    SELECT r.id, r.team_id, of.path, of.number, of.said FROM ingest_run r CROSS JOIN ingest_settings_of(r.config) AS of;
+    SELECT r.id, r.team_id, found.path, found.number, found.said
+    FROM ingest_run r CROSS JOIN ingest_settings_of(r.config) AS found;
 INSERT INTO ingest_standingdue (run_id, crew) SELECT id, true FROM ingest_run ORDER BY started_at DESC;
 """
 BACK = """

@@ -10,7 +10,7 @@ MOST_CHARS = 200  # of a path and of a value: of a longer one the beginning is k
 class Setting(models.Model):
     """`path` is as in "optimizer.lr", `text` the value as text; `number` where it is one.
 
-    Postgres writes them itself whenever a run's configuration changes (a trigger, migration 0011): at most 500 of a run.
+    Postgres writes them itself whenever a run's configuration changes (a trigger of migration 0011), at most 500 of it.
     """
 
     run = models.ForeignKey("ingest.Run", models.CASCADE, related_name="settings")

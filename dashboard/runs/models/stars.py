@@ -7,7 +7,7 @@ from django.db import models
 
 
 class Star(models.Model):
-    """Without a constraint on the run: ingest deletes runs and knows no pages. That of a run that is gone shows nowhere."""
+    """Without a constraint on the run: ingest deletes runs and knows no pages. One of a run that is gone is unseen."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="stars")
     run = models.ForeignKey("ingest.Run", models.CASCADE, related_name="stars", db_constraint=False)
