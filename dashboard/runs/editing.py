@@ -35,6 +35,8 @@ def edit(request: HttpRequest, run_id: UUID) -> HttpResponse:
     do = request.POST.get("do", "save") if request.method == "POST" else ""
     if do in ("star", "unstar"):
         (stars.put if do == "star" else stars.take)(request.user, [run.pk])
+        if request.htmx:  # type: ignore[attr-defined]
+            return HttpResponse(status=204, headers={"HX-Trigger": "acted"})
         return redirect(back(request, run))
     form = RunForm(run=run)
     if do and not may_edit:

@@ -112,8 +112,8 @@ _ACTS: dict[str, Callable[[HttpRequest, list[Run]], HttpResponse]] = {
 def views(request: HttpRequest) -> HttpResponse:
     """Save what the list shows as a view of the team, or delete one; the list's address is in this URL's query."""
     team = current_team(request)
-    if (nothing := elsewhere(request, team)) is not None:
-        return nothing
+    if elsewhere(request, team) is not None:
+        return redirect("runs")
     if not may_change(request.user, team):
         raise PermissionDenied
     if request.POST.get("do") == "delete":

@@ -14,13 +14,13 @@ from django.db import migrations, models
 # cut keeps a hostile name or note small: 48 characters of a part, 4,000 parts of a run, the first ones.
 FORWARD = r"""
 CREATE FUNCTION ingest_run_words(
-    name text, project text, key text, tags jsonb, kinds jsonb, crew text, notes text
+    name text, project text, key text, person text, tags jsonb, kinds jsonb, crew text, notes text
 ) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT array_to_tsvector(coalesce(array_agg(DISTINCT part) FILTER (WHERE part <> ''), '{}')) FROM (
         SELECT left(substr(word, at), 48) AS part FROM (
             SELECT n, left(btrim(regexp_replace(raw, '[\x01-\x2f\x3a-\x60\x7b-\x7f]+', '-', 'g'), '-'), 200) AS word
             FROM regexp_split_to_table(
-                lower((name || ' ' || project || ' ' || key || ' ' || tags::text || ' ' || kinds::text || ' ' ||
+                lower((name || ' ' || project || ' ' || key || ' ' || person || ' ' || tags::text || ' ' || kinds::text || ' ' ||
                        left(crew, 60000) || ' ' || left(notes, 20000)) COLLATE "C"),
                 '[\x01-\x20]+'
             ) WITH ORDINALITY AS split (raw, n)
@@ -31,7 +31,7 @@ CREATE FUNCTION ingest_run_words(
     ) AS parts
 $$;
 CREATE FUNCTION ingest_run_labels(
-    tags jsonb, machines jsonb, devices jsonb, kinds jsonb, conditions jsonb
+    tags jsonb, machines jsonb, devices jsonb, kinds jsonb, person text
 ) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT coalesce(array_agg(label), '{}') FROM (
         SELECT 'tag=' || left(value, 128) AS label
@@ -39,14 +39,14 @@ CREATE FUNCTION ingest_run_labels(
         UNION SELECT 'machine=' || left(value, 128) FROM jsonb_array_elements_text(machines) AS value
         UNION SELECT 'device=' || left(value, 128) FROM jsonb_array_elements_text(devices) AS value
         UNION SELECT 'finding=' || left(value, 128) FROM jsonb_array_elements_text(kinds) AS value
-        UNION SELECT 'person=' || left(conditions ->> 'user', 128) WHERE conditions ->> 'user' <> ''
+        UNION SELECT 'person=' || left(person, 128) WHERE person <> ''
     ) AS found
 $$;
 ALTER TABLE ingest_run
     ADD COLUMN search tsvector
-    GENERATED ALWAYS AS (ingest_run_words(name, project, key, tags, finding_kinds, crew_words, notes)) STORED,
+    GENERATED ALWAYS AS (ingest_run_words(name, project, key, person, tags, finding_kinds, crew_words, notes)) STORED,
     ADD COLUMN labels text[]
-    GENERATED ALWAYS AS (ingest_run_labels(tags, machines, devices, finding_kinds, conditions)) STORED;
+    GENERATED ALWAYS AS (ingest_run_labels(tags, machines, devices, finding_kinds, person)) STORED;
 -- Labels are of five sorts: what is common among them is to be known of each.
 ALTER TABLE ingest_run ALTER COLUMN labels SET STATISTICS 500, ALTER COLUMN search SET STATISTICS 500;
 CREATE INDEX run_search ON ingest_run USING gin (search);
@@ -174,6 +174,13 @@ class Migration(migrations.Migration):
             model_name="run",
             name="machines",
             field=models.JSONField(default=list, help_text="Names of its hosts, and the ids of their kernels' boots."),
+        ),
+        migrations.AddField(
+            model_name="run",
+            name="person",
+            field=models.CharField(
+                blank=True, default="", help_text="Under whose account on the host it was begun last.", max_length=128
+            ),
         ),
         migrations.AddField(
             model_name="run",

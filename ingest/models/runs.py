@@ -18,7 +18,7 @@ class RunState(models.TextChoices):
 class Run(models.Model):
     """Keyed (team, project, key); `serial` tells apart runs whose automatically found key came again after a day.
 
-    `trainers` to `finding_kinds` follow from other tables, kept by store.standings. Two columns that Django does not
+    `person` to `finding_kinds` follow from other tables, kept by store.standings. Two columns that Django does not
     know are Postgres' own (migration 0011): `search`, all words that a run can be found by, and `labels`, what it is
     filtered by.
     """
@@ -35,6 +35,9 @@ class Run(models.Model):
     archived_at = models.DateTimeField(null=True, help_text="Since when the list hides it.")
     config = models.JSONField(default=dict)
     conditions = models.JSONField(default=dict)
+    person = models.CharField(
+        max_length=128, blank=True, default="", help_text="Under whose account on the host it was begun last."
+    )
     trainers = models.PositiveIntegerField(default=0)
     machines = models.JSONField(default=list, help_text="Names of its hosts, and the ids of their kernels' boots.")
     devices = models.JSONField(default=list, help_text="Models of the hosts' devices, the commonest first.")

@@ -10,7 +10,6 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import BooleanField, Exists, OuterRef, QuerySet
 from django.db.models.expressions import RawSQL
-from django.db.models.fields.json import KT
 
 from ingest.models import Finding, Run, Standing
 from ingest.models.findings import FindingState, Severity
@@ -137,7 +136,7 @@ def page(runs: QuerySet[Run], team_id: UUID, *, sort: str = "", after: str = "",
 
     Raises ValueError for a cursor that is none.
     """
-    listed = runs.select_related("standing").annotate(person=KT("conditions__user"))
+    listed = runs.select_related("standing")
     listed = listed.defer("config", "conditions", "notes", "machines", "crew_words")
     shown, cursor = run_orders.page(listed, run_orders.stretches(sort, team_id), after, limit)
     return Page(rows=_rows(shown), after=cursor)

@@ -41,12 +41,19 @@ FROM ingest_worker w JOIN ingest_stream s ON s.worker_id = w.id AND s.attempt = 
 JOIN ingest_conditions c ON c.stream_id = s.id
 WHERE w.run_id = ANY(%s) AND w.role = 'trainer' AND c.facts ->> 'devices' <> '' GROUP BY 1, 2
 """
+_PERSON = """
+SELECT DISTINCT ON (s.run_id) s.run_id, left(c.facts ->> 'user', 128)
+FROM ingest_stream s JOIN ingest_conditions c ON c.stream_id = s.id
+WHERE s.run_id = ANY(%s) AND jsonb_typeof(c.facts -> 'user') = 'string' ORDER BY s.run_id, s.began_at DESC, s.id DESC
+"""
 _LOCK = "SELECT 1 FROM ingest_run WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"
 _SAVE_CREW = """
-UPDATE ingest_run r SET trainers = v.trainers, machines = v.machines, devices = v.devices, crew_words = v.words
-FROM unnest(%s::uuid[], %s::int[], %s::jsonb[], %s::jsonb[], %s::text[]) AS v (id, trainers, machines, devices, words)
-WHERE r.id = v.id
-  AND (r.trainers, r.machines, r.devices, r.crew_words) IS DISTINCT FROM (v.trainers, v.machines, v.devices, v.words)
+UPDATE ingest_run r SET trainers = v.trainers, machines = v.machines, devices = v.devices, crew_words = v.words,
+                        person = v.person
+FROM unnest(%s::uuid[], %s::int[], %s::jsonb[], %s::jsonb[], %s::text[], %s::text[])
+     AS v (id, trainers, machines, devices, words, person)
+WHERE r.id = v.id AND (r.trainers, r.machines, r.devices, r.crew_words, r.person)
+      IS DISTINCT FROM (v.trainers, v.machines, v.devices, v.words, v.person)
 """
 _SAVE_KINDS = """
 UPDATE ingest_run r SET finding_kinds = v.kinds FROM unnest(%s::uuid[], %s::jsonb[]) AS v (id, kinds)
@@ -121,10 +128,13 @@ def _save_crews(runs: Sequence[UUID]) -> None:
     models = _models(runs)
     rows = []
     with connection.cursor() as cursor:
+        cursor.execute(_PERSON, [runs])
+        people = dict(cursor.fetchall())
         cursor.execute(_CREW, [runs])
         for run_id, trainers, hosts, machines, names in cursor.fetchall():
+            found, devices = json.dumps([*hosts, *machines]), json.dumps(models.get(run_id, []))
             words = " ".join([*hosts, *machines, *names])[:_MOST_WORDS]
-            rows.append((run_id, trainers, json.dumps([*hosts, *machines]), json.dumps(models.get(run_id, [])), words))
+            rows.append((run_id, trainers, found, devices, words, people.get(run_id, "")))
         if rows:
             cursor.execute(_LOCK, [runs])
             cursor.execute(_SAVE_CREW, _columns(rows))

@@ -11,6 +11,8 @@ from ingest.detection.thresholds import Threshold
 register = template.Library()
 register.filter("seconds", words.seconds)
 register.filter("percent", words.percent)
+register.filter("figure", words.figure)
+register.filter("gpus", words.gpus)
 register.filter("markdown", notes.rendered)
 
 
