@@ -37,7 +37,7 @@ def chips_on(client: Client, **asked: str) -> dict[str, dict[str, list[str]]]:
 def history(cast: Cast) -> Cast:
     """Three ended runs, alpha the oldest, that differ in all that can be asked for."""
     alpha = make_run(
-        cast.team, "vit-b16-run6", age_m=30, state="finished", tags=["baseline", "keep"], notes="Beat the old *record*.",
+        cast.team, "vit-b16-run6", age_m=30, state="finished", tags=["baseline", "keep"], notes="The old *record*.",
         config={"lr": 1e-4, "optimizer": {"name": "adamw", "betas": [0.9, 0.95]}, "amp": True, "steps": 10},
         ended_at=timezone.now(),
     )  # fmt: skip
@@ -47,7 +47,6 @@ def history(cast: Cast) -> Cast:
     )  # fmt: skip
     make_run(cast.team, "Gamma", age_m=10, project="lm", config={"steps": 20.0, "lr": None}, ended_at=timezone.now())
     add_workers(alpha, ["boot-1", "boot-2"])
-    Run.objects.filter(pk=alpha.pk).update(devices=["NVIDIA A40"], person="mika")
     add_finding(beta, [0], state="resolved")
     Star.objects.create(user=cast.viewer, run=beta)
     settle()
@@ -159,9 +158,7 @@ def test_words_are_read_as_they_were_kept(cast: Cast) -> None:
     assert words_in("ViT_B16  run.6 -- É/x") == ["vit-b16", "run-6", "É-x"]
     make_run(cast.team, "Größe-É/x")
     for text in ("größe", "Grö", "É", "x"):
-        assert names_on(browser_of(cast.owner), q=text) == (
-            [] if text == "größe" and "ö" not in text else ["Größe-É/x"]
-        )
+        assert names_on(browser_of(cast.owner), q=text) == ["Größe-É/x"]
 
 
 def test_every_chip_leads_to_the_list_without_it(history: Cast) -> None:

@@ -100,8 +100,8 @@ def test_rows_cost_no_query_each(cast: Cast, django_assert_num_queries: DjangoAs
         add_round(run, 0, 1.0)
         add_finding(run, [0])
     settle()
-    # session and person, teams twice (view and frame), projects, labels, columns, role, runs that go on, those that have
-    # ended, workers, rounds, findings, stars, three totals, views
+    # session and person, teams twice (view and frame), projects, labels, columns, role, runs that go on and others,
+    # workers, rounds, findings, stars, three totals, views
     with django_assert_num_queries(18):
         assert len(names_on(client)) == 30
 
@@ -181,8 +181,8 @@ def cursor_of(*place: object) -> str:
 @pytest.mark.parametrize(
     "cursor",
     [
-        "nonsense", "1-2", "-", "é", "[]", cursor_of(), cursor_of(0, 1), cursor_of(9, 1, "0" * 32), cursor_of(0, 10**400, "0" * 32),
-        cursor_of(0, 1, "z" * 32), cursor_of(0, [], "0" * 32), cursor_of(0, 1, None), cursor_of([], 1, "0" * 32),
+        "nonsense", "1-2", "-", "é", "[]", cursor_of(), cursor_of(0, 1), cursor_of(9, 1, "0" * 32),
+        cursor_of(0, 10**400, "0" * 32), cursor_of(0, 1, "z" * 32), cursor_of(0, [], "0" * 32), cursor_of(0, 1, None), cursor_of([], 1, "0" * 32),
         cursor_of(0, float("nan"), "0" * 32),
     ],
 )  # fmt: skip
