@@ -128,7 +128,10 @@ def pages_of_runs(asker: Asker, made: "History", times: int) -> list[Row]:
     from django.urls import NoReverseMatch, reverse
 
     rows = []
-    for name, words, most in (("overview", "a run's overview", OVERVIEW_MS), ("live:run", "a run's live page", None)):
+    for name, words, most in (
+        ("run_overview", "a run's overview", OVERVIEW_MS),
+        ("live:run", "a run's live page", None),
+    ):
         try:
             paths = [reverse(name, args=[key]) for key in itertools.islice(itertools.cycle(made.detailed), times)]
         except NoReverseMatch:
