@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from dashboard.runs.models import ChosenColumns
-from dashboard.teams.access import Visitor
+from dashboard.teams.access import Visitor, key_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ NAME = Column(key="name", label="Run", sort="name", ascending=True)
 
 def chosen_by(user: Visitor) -> list[str]:
     """Keys of the columns that the person sees."""
-    row = ChosenColumns.objects.filter(user_id=user.pk).first()
+    row = ChosenColumns.objects.filter(user_id=key_of(user)).first()
     return [one.key for one in COLUMNS if (one.shown if row is None else one.key in row.names)]
 
 
@@ -75,6 +75,6 @@ def choose(user: Visitor, names: Collection[str]) -> None:
     """Show these from now on; those of the beginning where there is none among them."""
     kept = [one.key for one in COLUMNS if one.key in names]
     if kept:
-        ChosenColumns.objects.update_or_create(user_id=user.pk, defaults={"names": kept})
+        ChosenColumns.objects.update_or_create(user_id=key_of(user), defaults={"names": kept})
     else:
-        ChosenColumns.objects.filter(user_id=user.pk).delete()
+        ChosenColumns.objects.filter(user_id=key_of(user)).delete()

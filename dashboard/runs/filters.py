@@ -152,4 +152,4 @@ def _offer(form: forms.Form, name: str, known: list[str], chosen: str) -> None:
     """Have the field offer what is known, and what is chosen."""
     named = known if chosen in ("", *known) else [chosen, *known]
     words = [(each, each.replace("_", " ") if name == "findings" else each) for each in named]
-    form.fields[name].widget.choices = [("", "any"), *words]  # type: ignore[attr-defined]
+    form.fields[name].widget.choices = [("", "any"), *words]

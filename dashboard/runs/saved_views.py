@@ -8,7 +8,7 @@ from django.urls import reverse
 from dashboard.runs.chips import address
 from dashboard.runs.models import SavedView
 from dashboard.runs.models.saved_views import MOST_CHARS, MOST_OF_A_TEAM
-from dashboard.teams.access import Visitor
+from dashboard.teams.access import Visitor, key_of
 from dashboard.teams.models import Team
 from dashboard.teams.names import all_seen
 
@@ -51,13 +51,13 @@ def save(user: Visitor, team: Team, name: str, asked: dict[str, str]) -> str:
     if len(query) > MOST_CHARS:
         return "That is too much for one view."
     theirs = SavedView.objects.filter(team=team)
-    if theirs.filter(name=name, made_by_id=user.pk).update(query=query):
+    if theirs.filter(name=name, made_by_id=key_of(user)).update(query=query):
         return ""
     if theirs.count() >= MOST_OF_A_TEAM:
         return f"Your team has {MOST_OF_A_TEAM} views already. Delete one first."
     try:
         with transaction.atomic():
-            SavedView.objects.create(team=team, name=name, query=query, made_by_id=user.pk)
+            SavedView.objects.create(team=team, name=name, query=query, made_by_id=key_of(user))
     except IntegrityError:
         return f"There is a view “{name}” already, which somebody else saved."
     return ""
@@ -66,5 +66,5 @@ def save(user: Visitor, team: Team, name: str, asked: dict[str, str]) -> str:
 def forget(user: Visitor, team: Team, key: str) -> bool:
     """Delete a view that the person saved; whether there was one."""
     return key.isdecimal() and len(key) < 10 and bool(
-        SavedView.objects.filter(team=team, made_by_id=user.pk, pk=int(key)).delete()[0]
+        SavedView.objects.filter(team=team, made_by_id=key_of(user), pk=int(key)).delete()[0]
     )  # fmt: skip

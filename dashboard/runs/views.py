@@ -14,7 +14,7 @@ from django_htmx.http import push_url
 from dashboard.runs import columns, pictures, saved_views, stars, words
 from dashboard.runs.chips import address, chips
 from dashboard.runs.filters import RunFilter
-from dashboard.teams.access import choice_of, may_change
+from dashboard.teams.access import choice_of, key_of, may_change
 from dashboard.teams.models import Team
 from dashboard.teams.sign_in import signed_in
 from ingest.queries import run_choices, run_orders
@@ -47,7 +47,7 @@ class Head:
 def filter_of(request: HttpRequest, team: Team) -> RunFilter:
     """What the request's URL asks of the team's runs."""
     return RunFilter(
-        request.GET, team_id=team.pk, user_id=request.user.pk or 0,
+        request.GET, team_id=team.pk, user_id=key_of(request.user),
         projects=run_choices.projects_of(team.pk), known=run_choices.labels_of(team.pk),
     )  # fmt: skip
 

@@ -122,7 +122,7 @@ def bring_up(most: int = _AT_ONCE) -> int:
     return len(due)
 
 
-def _save_crews(runs: Sequence[UUID]) -> None:
+def _save_crews(runs: list[UUID]) -> None:
     if not runs:
         return
     models = _models(runs)
@@ -140,7 +140,7 @@ def _save_crews(runs: Sequence[UUID]) -> None:
             cursor.execute(_SAVE_CREW, _columns(rows))
 
 
-def _models(runs: Sequence[UUID]) -> dict[UUID, list[str]]:
+def _models(runs: list[UUID]) -> dict[UUID, list[str]]:
     """Models of devices by run, that first on whose hosts most trainers are."""
     counts: dict[UUID, Counter[str]] = {}
     with connection.cursor() as cursor:

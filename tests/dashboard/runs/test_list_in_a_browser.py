@@ -1,4 +1,4 @@
-"""The list of runs in a real Chromium: narrowing, sorting, choosing by keyboard, and what outlives its own refreshes."""
+"""The list of runs in a real Chromium: narrowed, sorted, chosen from by keyboard, through its own refreshes."""
 
 import re
 

@@ -123,7 +123,7 @@ def test_a_run_that_is_deleted_meanwhile_is_passed_over_and_leaves_nothing(cast:
 
 
 def test_words_of_a_run_are_bounded_however_much_it_is_called(cast: Cast) -> None:
-    make_run(cast.team, "a1" * 64, tags=["b2" * 64] * 100, notes="c-" * 10_000)
+    make_run(cast.team, "a1" * 64, key="k", tags=["b2" * 64] * 100, notes="c-" * 10_000)
     with connection.cursor() as cursor:
         cursor.execute("SELECT length(search), pg_column_size(search) FROM ingest_run")
         words, size = cursor.fetchone()
