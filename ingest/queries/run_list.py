@@ -59,9 +59,10 @@ class RunRow:
     flagged: frozenset[int] = frozenset()
 
     @property
-    def standing(self) -> Standing | None:
-        """Its sums, None for a run that was not summed up yet."""
-        return getattr(self.run, "standing", None)
+    def standing(self) -> Standing:
+        """Its sums, without figures for a run that was not summed up yet."""
+        known: Standing | None = getattr(self.run, "standing", None)
+        return known or Standing()
 
     @property
     def rounds_done(self) -> int:

@@ -250,12 +250,12 @@ def test_runs_in_the_archive_are_neither_listed_nor_counted(cast: Cast) -> None:
 
 
 def test_labels_and_words_of_another_team_find_nothing(cast: Cast) -> None:
-    foreign = make_run(cast.other_team, "secret", tags=["hidden"], config={"lr": 1}, person="stan")
+    foreign = make_run(cast.other_team, "secret", tags=["concealed"], config={"lr": 1}, person="stan")
     add_workers(foreign, ["m-9"])
     settle()
     client = browser_of(cast.owner)
-    for asked in ({"tag": "hidden"}, {"config": "lr = 1"}, {"machine": "m-9"}, {"q": "secret"}, {"person": "stan"}):
+    for asked in ({"tag": "concealed"}, {"config": "lr = 1"}, {"machine": "m-9"}, {"q": "secret"}, {"person": "stan"}):
         assert names_on(client, **asked) == []
     page = client.get("/").content.decode()
-    assert "hidden" not in page
+    assert "concealed" not in page
     assert "m-9" not in page
