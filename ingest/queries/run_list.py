@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import BooleanField, Exists, OuterRef, QuerySet
 from django.db.models.expressions import RawSQL
+from django.utils import timezone
 
 from ingest.models import Finding, Run, Standing
 from ingest.models.findings import FindingState, Severity
@@ -63,6 +64,12 @@ class RunRow:
         """Its sums, without figures for a run that was not summed up yet."""
         known: Standing | None = getattr(self.run, "standing", None)
         return known or Standing()
+
+    @property
+    def gpu_hours(self) -> float | None:
+        """Hours of its trainers' devices until its end, or now; None where no device is known."""
+        lasted = (self.run.ended_at or timezone.now()) - self.run.started_at
+        return self.run.trainers * lasted.total_seconds() / 3600 if self.run.devices else None
 
     @property
     def rounds_done(self) -> int:

@@ -29,14 +29,14 @@ NEWEST = datetime(2026, 3, 1, 12, tzinfo=UTC)
 _PHASES = """
 INSERT INTO ingest_phase (run_id, worker_id, stream_id, number, start_number, parent, begin_ns, end_ns, offset_ns,
                           arrived, round, name_index, thread, kind, state)
-SELECT s.run_id, s.worker_id, s.id, 2 * place + 1, 2 * place, -1, begin, begin + 500000000 * (1 + place * 7 %% 9), 0,
-       current_date, round, name, 0, (%(kinds)s::int[])[1 + name], 0
+SELECT s.run_id, s.worker_id, s.id, 2 * place + 1, 2 * place, -1, begun, begun + 500000000 * (1 + place * 7 %% 9), 0,
+       current_date, lap, which, 0, (%(kinds)s::int[])[1 + which], 0
 FROM ingest_stream s JOIN ingest_run r ON r.id = s.run_id
-CROSS JOIN generate_series(0, %(rounds)s - 1) AS round
-CROSS JOIN generate_series(0, cardinality(%(kinds)s::int[]) - 1) AS name
+CROSS JOIN generate_series(0, %(rounds)s - 1) AS lap
+CROSS JOIN generate_series(0, cardinality(%(kinds)s::int[]) - 1) AS which
 CROSS JOIN LATERAL (
-    SELECT round * cardinality(%(kinds)s::int[]) + name AS place,
-           (extract(epoch FROM r.started_at)::bigint + 60 * round + 5 * name) * 1000000000 AS begin
+    SELECT lap * cardinality(%(kinds)s::int[]) + which AS place,
+           (extract(epoch FROM r.started_at)::bigint + 60 * lap + 5 * which) * 1000000000 AS begun
 ) AS at
 """
 _STREAMS = """
