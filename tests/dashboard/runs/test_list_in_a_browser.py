@@ -64,7 +64,7 @@ def test_a_heading_sorts_and_the_order_outlives_a_filter(browser: Browser, web: 
         page.get_by_role("link", name="Round time").click()
         expect(page).to_have_url(f"{web}/?sort=-round_time")
         assert rows(page) == ["run-3", "run-2", "run-1", "run-0"]
-        page.get_by_label("Findings").select_option("open")
+        page.get_by_role("combobox", name="Findings").select_option("open")
         expect(page.locator("#runs .name a")).to_have_count(1)
         expect(page).to_have_url(re.compile(r"findings=open&sort=-round_time"))
 
