@@ -53,9 +53,9 @@ COLUMNS = (
         says="Trainers' mean time by kind of phase, of the wall time of the last 40 rounds",
     ),
     Column(
-        key="longest", label="Longest wait, % of path", sort="longest",
-        says="The phase other than compute that takes most of the critical path of the newest rounds; of rounds too "
-        "short to have one, the kind of phase that takes most of the trainers' time",
+        key="longest", label="Longest wait", sort="longest",
+        says="The phase other than compute that takes most of the critical path of the newest rounds, and its share; "
+        "of rounds too short to have a path, the kind of phase that takes most of the trainers' time",
     ),
     Column(key="findings", label="Findings", sort="findings"),
     Column(key="tags", label="Tags", shown=False),

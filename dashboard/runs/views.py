@@ -136,4 +136,4 @@ def _order(sort: str) -> str:
     label = labels.get(sort.removeprefix("-"), "")
     if not label:
         return "those that go on first, then the newest"
-    return f"by {label.split(',')[0]}, {'from the greatest' if sort.startswith('-') else 'from the least'}"
+    return f"by {label}, {'from the greatest' if sort.startswith('-') else 'from the least'}"

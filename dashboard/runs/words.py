@@ -9,6 +9,8 @@ from ingest.queries.run_list import RunRow
 
 _NBSP = "\N{NO-BREAK SPACE}"
 _MAKERS = re.compile(r"^(NVIDIA|AMD|Advanced Micro Devices, Inc\.|Tesla|Instinct|GeForce|\s)+\s*", re.IGNORECASE)
+# How a model is built in is said where one asks for it: "H100 80GB HBM3" and "A100-SXM4-80GB" are H100 and A100.
+_BUILT = re.compile(r"[- ](SXM\d*|PCIe|NVL|HBM\d*e?|\d+ ?GB)\b.*", re.IGNORECASE)
 _FINDINGS = {"straggler": "slow", "interval_failed": "check failed:"}
 
 
@@ -72,7 +74,8 @@ def figure(value: float | None) -> str:
 
 def gpus(run: Run) -> str:
     """How many devices of which model: "16 × A40", "32 × H100 and others"."""
-    model = _MAKERS.sub("", legible(run.devices[0])) or legible(run.devices[0])
+    whole = legible(run.devices[0])
+    model = _BUILT.sub("", _MAKERS.sub("", whole)) or whole
     return f"{run.trainers:,}{_NBSP}×{_NBSP}{model}" + (" and others" if len(run.devices) > 1 else "")
 
 
