@@ -143,6 +143,11 @@ class RunFilter(django_filters.FilterSet):  # type: ignore[misc]
         return {name: str(value) for name, value in self.form.cleaned_data.items() if value}
 
     @property
+    def narrowed(self) -> bool:
+        """Whether by words, labels or settings."""
+        return bool(self.chosen().keys() & {"q", "findings", "config", *LISTED})
+
+    @property
     def more(self) -> list[forms.BoundField]:
         """The fields that are not pills of their own."""
         return [self.form[name] for name in self.form.fields if name not in ("q", "project", "state", "findings")]

@@ -88,7 +88,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
 def _table(request: HttpRequest, filters: RunFilter, asked: dict[str, str], shown: list[str], *, may_edit: bool) -> str:
     after, sort = request.GET.get("after", ""), asked.get("sort", "")
     try:
-        page = queries.page(filters.qs, filters.team_id, sort=sort, after=after)
+        page = queries.page(filters.qs, filters.team_id, sort=sort, after=after, narrowed=filters.narrowed)
     except ValueError:
         raise Http404("no such page") from None
     starred = stars.of(request.user, [row.run.pk for row in page.rows])

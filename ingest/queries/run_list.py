@@ -139,14 +139,19 @@ def totals(team_id: UUID) -> Totals:
     )
 
 
-def page(runs: QuerySet[Run], team_id: UUID, *, sort: str = "", after: str = "", limit: int = 50) -> Page:
+def page(
+    runs: QuerySet[Run], team_id: UUID, *, sort: str = "", after: str = "", limit: int = 50, narrowed: bool = False
+) -> Page:
     """Return up to `limit` rows of these runs of a team, in the order that `sort` names (run_orders.stretches).
+
+    `narrowed` where they are those of all that hold certain words, labels or settings.
 
     Raises ValueError for a cursor that is none.
     """
     listed = runs.select_related("standing")
     listed = listed.defer("config", "conditions", "notes", "machines", "crew_words")
-    shown, cursor = run_orders.page(listed, run_orders.stretches(sort, team_id), after, limit)
+    among = runs_of(team_id) if narrowed else None
+    shown, cursor = run_orders.page(listed, run_orders.stretches(sort, team_id), after, limit, among=among)
     return Page(rows=_rows(shown), after=cursor)
 
 

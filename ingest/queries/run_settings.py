@@ -11,6 +11,7 @@ from ingest.models import Run, Setting
 from ingest.models.settings import MOST_CHARS
 
 MOST = 8  # comparisons at a time
+_FEW = 2_000
 _ONE = re.compile(
     r"\s*(?:config\.)?(?P<path>[^\s<>=!]+)\s*(?P<sign><=|>=|!=|==?|<|>)\s*(?P<value>\"[^\"]*\"|[^<>=!]+?)\s*"
 )
@@ -61,8 +62,12 @@ def _number(text: str) -> float | None:
 
 def configured(runs: QuerySet[Run], team_id: UUID, wanted: Comparison) -> QuerySet[Run]:
     """Return the team's runs that have this setting with such a value; those without it match nothing, != included."""
-    those = Setting.objects.filter(run=OuterRef("pk"), team_id=team_id, path=wanted.path)
-    return runs.filter(Exists(those.filter(_compared(wanted))))
+    those = Setting.objects.filter(_compared(wanted), team_id=team_id, path=wanted.path)
+    # Postgres knows what values there are, but not of which setting: few are looked up first, lest it look at all runs.
+    few = list(those.values_list("run_id", flat=True)[: _FEW + 1])
+    if len(few) <= _FEW:
+        return runs.filter(pk__in=few)
+    return runs.filter(Exists(those.filter(run=OuterRef("pk"))))
 
 
 def _compared(wanted: Comparison) -> Q:

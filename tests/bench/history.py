@@ -29,7 +29,8 @@ NEWEST = datetime(2026, 3, 1, 12, tzinfo=UTC)
 _PHASES = """
 INSERT INTO ingest_phase (run_id, worker_id, stream_id, number, start_number, parent, begin_ns, end_ns, offset_ns,
                           arrived, round, name_index, thread, kind, state)
-SELECT s.run_id, s.worker_id, s.id, 2 * place + 1, 2 * place, -1, begun, begun + 500000000::bigint * (1 + place * 7 %% 9), 0,
+SELECT s.run_id, s.worker_id, s.id, 2 * place + 1, 2 * place, -1, begun,
+       begun + 500000000::bigint * (1 + place * 7 %% 9), 0,
        current_date, lap, which, 0, (%(kinds)s::int[])[1 + which], 0
 FROM ingest_stream s JOIN ingest_run r ON r.id = s.run_id
 CROSS JOIN generate_series(0, %(rounds)s - 1) AS lap
