@@ -42,7 +42,7 @@ from ingest.queries import (
     rounds,
     thresholds,
 )
-from ingest.store import analyses, deletion, findings, live_findings, memory_findings, summaries
+from ingest.store import analyses, deletion, findings, live_findings, memory_findings, standings, summaries
 from ingest.store import intervals as asked_intervals
 from ingest.store.findings import Changed
 from ingest.store.locks import Lock, hold
@@ -81,8 +81,9 @@ def judge_round(run_id: str, index: int, generation: int) -> None:
 def _sum_up(judged: judging.Closed) -> None:
     given = judged.given
     ranks = [worker for worker in given.workers if worker.lane in set(given.trainers.tolist())]
-    found = summary.figures(given.spans, given.trainers, given.begin_ns, given.end_ns, ranks)
+    found = summary.figures(given.spans, given.trainers, given.begin_ns, given.end_ns, ranks, given.index)
     summaries.save(judged.id, found, judged.version)
+    standings.note([judged.run.pk])
 
 
 def _analyse(judged: judging.Closed) -> None:

@@ -25,7 +25,7 @@ from ingest.queries import rounds as queries
 from ingest.queries import runs
 from ingest.queries.intervals import runs_due
 from ingest.queries.unjudged import unjudged
-from ingest.store import deletion, findings, outbox, retention, rounds, states
+from ingest.store import deletion, findings, outbox, retention, rounds, standings, states
 
 _log = logging.getLogger(__name__)
 
@@ -129,6 +129,11 @@ def resolve_findings() -> None:
         publish_findings(run_id, changed)
 
 
+def sum_up_runs() -> None:
+    """Bring up to date what the list of runs sorts and filters by."""
+    standings.bring_up()
+
+
 def tell_people() -> None:
     """Ask for what people are still to be told of: its task was lost, or its next try has come."""
     outbox.ask_if_due(timezone.now())
@@ -161,6 +166,7 @@ def quick_chores() -> list[Chore]:
         Chore("memory after the end", 5.0, Afterwards().scan),
         Chore("findings of ended runs", 5.0, resolve_findings),
         Chore("alerts", 2.0, tell_people),
+        Chore("standings", 1.0, sum_up_runs),
         Chore("intervals", 5.0, Intervals().scan),
         Chore("deletions", 30.0, go_on_deleting),
     ]

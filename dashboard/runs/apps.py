@@ -1,4 +1,4 @@
-"""Runs as a Django app; it has no tables."""
+"""Runs as a Django app; its tables are what people keep of the list."""
 
 from django.apps import AppConfig
 

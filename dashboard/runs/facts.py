@@ -26,6 +26,7 @@ _LABELS = {
     "job_submitted_unix_s": "job submitted",
     "job_start_unix_s": "job started",
     "job_waited_s": "job waited for its start",
+    "user": "account on the host",
     "wandb": "in W&B",
     "mlflow": "in MLflow",
 }

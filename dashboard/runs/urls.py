@@ -2,11 +2,18 @@
 
 from django.urls import path
 
-from dashboard.runs import conditions, connect, intervals, thresholds, views
+from dashboard.runs import conditions, connect, editing, intervals, list_acts, thresholds, views
 
 urlpatterns = [
     # The team's runs, newest first
     path("", views.run_list, name="runs"),
+    # POST: something with several of them, a view saved or deleted, the columns that one sees
+    path("runs/act/", list_acts.act, name="act_on_runs"),
+    path("runs/views/", list_acts.views, name="run_views"),
+    path("runs/columns/", list_acts.choose_columns, name="run_columns"),
+    # A run's name, tags, note, star and archive; whether it is to go
+    path("runs/<uuid:run_id>/edit/", editing.edit, name="edit_run"),
+    path("runs/<uuid:run_id>/delete/", editing.delete, name="delete_run"),
     # What its hosts are and may use
     path("runs/<uuid:run_id>/conditions/", conditions.conditions, name="conditions"),
     # What is measured between which boundaries of its rounds; POST defines, changes or deletes

@@ -1,12 +1,17 @@
 """Figures as people read them: durations, shares and ages, always with their unit."""
 
+import re
 from datetime import datetime, timedelta
 
 from dashboard.teams.names import legible
 from ingest.detection import finding_kinds
+from ingest.models import Run
 from ingest.queries.run_list import RunRow
 
 _NBSP = "\N{NO-BREAK SPACE}"
+_MAKERS = re.compile(r"^(NVIDIA|AMD|Advanced Micro Devices, Inc\.|Tesla|Instinct|GeForce|\s)+\s*", re.IGNORECASE)
+# How a model is built in is said where one asks for it: "H100 80GB HBM3" and "A100-SXM4-80GB" are H100 and A100.
+_BUILT = re.compile(r"[- ](SXM\d*|PCIe|NVL|HBM\d*e?|\d+ ?GB)\b.*", re.IGNORECASE)
 
 
 def seconds(value: float | None) -> str:
@@ -56,6 +61,22 @@ def ago(then: datetime, now: datetime) -> str:
 def percent(share: float | None) -> str:
     """A share of 1 in whole percent; a dash where unknown."""
     return "–" if share is None else f"{100 * share:.0f}{_NBSP}%"
+
+
+def figure(value: float | None) -> str:
+    """A number in three digits that count: 0.07, 1.8, 98.8, 234, 12,300; a dash where unknown."""
+    if value is None:
+        return "–"
+    if value >= 99.95:
+        return f"{round(value):,}"
+    return f"{value:.{2 if value < 0.995 else 1}f}"
+
+
+def gpus(run: Run) -> str:
+    """How many devices of which model: "16 × A40", "32 × H100 and others"."""
+    whole = legible(run.devices[0])
+    model = _BUILT.sub("", _MAKERS.sub("", whole)) or whole
+    return f"{run.trainers:,}{_NBSP}×{_NBSP}{model}" + (" and others" if len(run.devices) > 1 else "")
 
 
 def findings(row: RunRow) -> str:

@@ -22,6 +22,11 @@ def teams_of(user: Visitor) -> QuerySet[Team]:
     return Team.objects.filter(memberships__user_id=user.pk).order_by("name")
 
 
+def key_of(user: Visitor) -> int:
+    """Return the number of a person, 0 for a visitor, who has none."""
+    return int(user.pk or 0)
+
+
 def run_for(user: Visitor, run_id: UUID | str) -> Run:
     """Return a run of one of the person's teams, with its team.
 

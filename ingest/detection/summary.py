@@ -15,19 +15,24 @@ class RoundFigures:
     """Means over the trainers of a round; None where it has no trainer or no length.
 
     `coverage` is the share of the wall that any phase covers, waits included; `gpu_waiting_share` that in
-    which no compute phase runs; `kind_seconds` the leaf seconds of each kind, in the order of `Kind`.
+    which no compute phase runs; `kind_seconds` the leaf seconds of each kind, in the order of `Kind`. `items` is no
+    mean: what all trainers together say that they worked on, None where no phase says it.
     """
 
     trainers: int
     coverage: float | None
     gpu_waiting_share: float | None
     kind_seconds: tuple[float, ...] | None
+    items: float | None = None
 
 
-def figures(spans: Spans, trainers: Ints, begin_ns: int, end_ns: int, ranks: Sequence[Worker] = ()) -> RoundFigures:
+def figures(
+    spans: Spans, trainers: Ints, begin_ns: int, end_ns: int, ranks: Sequence[Worker] = (), index: int | None = None
+) -> RoundFigures:
     """Figures of the round [begin_ns, end_ns) from its `spans`; `trainers` are the lanes that took part.
 
-    What of a collective one of `ranks` only waited, as its durations tell, is waiting and not transfer.
+    What of a collective one of `ranks` only waited, as its durations tell, is waiting and not transfer. With `index`,
+    that of the round, only its own spans' items count, and not those of neighbours that reach into it.
     """
     lanes = np.unique(trainers)
     wall = end_ns - begin_ns
@@ -51,4 +56,15 @@ def figures(spans: Spans, trainers: Ints, begin_ns: int, end_ns: int, ranks: Seq
         coverage=float(lengths(whole, lanes).mean()) / wall,
         gpu_waiting_share=1 - seconds[Kind.COMPUTE] * 1e9 / wall,
         kind_seconds=tuple(seconds),
+        items=_items(spans.chosen(spans.round == index) if index is not None else spans, lanes),
     )
+
+
+def _items(spans: Spans, lanes: Ints) -> float | None:
+    """Of each lane those of the phase name that says most: input and step may both count the same samples."""
+    told = np.flatnonzero(~np.isnan(spans.items) & np.isin(spans.lane, lanes))
+    if not len(told):
+        return None
+    pairs, place = np.unique(np.stack([spans.lane[told], spans.name[told]]), axis=1, return_inverse=True)
+    sums = np.bincount(place.ravel(), weights=spans.items[told])
+    return float(sum(sums[pairs[0] == lane].max() for lane in np.unique(pairs[0])))

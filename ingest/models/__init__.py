@@ -10,6 +10,8 @@ from ingest.models.phases import Phase, PhaseName
 from ingest.models.rounds import Round, WorkerRound
 from ingest.models.runs import Run
 from ingest.models.samples import Sample, Series
+from ingest.models.settings import Setting
+from ingest.models.standings import Standing, StandingDue
 from ingest.models.streams import Gap, Quarantine, Stream
 from ingest.models.thresholds import ThresholdChange
 from ingest.models.tokens import Token
@@ -31,6 +33,9 @@ __all__ = [
     "Run",
     "Sample",
     "Series",
+    "Setting",
+    "Standing",
+    "StandingDue",
     "Stream",
     "ThresholdChange",
     "Token",

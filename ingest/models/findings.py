@@ -43,4 +43,7 @@ class Finding(models.Model):
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["run", "fingerprint"], name="finding_fingerprint")]
-        indexes: ClassVar = [models.Index(fields=["run", "state", "-opened_at"], name="finding_of_run")]
+        indexes: ClassVar = [
+            models.Index(fields=["run", "state", "-opened_at"], name="finding_of_run"),
+            models.Index(fields=["run"], condition=models.Q(state="open"), name="finding_open"),
+        ]

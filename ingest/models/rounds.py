@@ -34,6 +34,7 @@ class Round(models.Model):
     coverage = models.FloatField(null=True, help_text="Mean over trainers of the share of the wall in any phase.")
     gpu_waiting_share = models.FloatField(null=True)
     kind_seconds = models.JSONField(null=True, help_text="Trainers' mean leaf seconds, one figure per wire.KINDS.")
+    items = models.FloatField(null=True, help_text="Training samples or tokens that its phases say they carried.")
     judged = models.JSONField(null=True, help_text="What detection could see: phase, workers, smallest ratio, why not.")
 
     class Meta:

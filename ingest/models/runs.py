@@ -16,7 +16,12 @@ class RunState(models.TextChoices):
 
 
 class Run(models.Model):
-    """Keyed (team, project, key); `serial` tells apart runs whose automatically found key came again after a day."""
+    """Keyed (team, project, key); `serial` tells apart runs whose automatically found key came again after a day.
+
+    `person` to `finding_kinds` follow from other tables, kept by store.standings. Two columns that Django does not
+    know are Postgres' own (migration 0011): `search`, all words that a run can be found by, and `labels`, what it is
+    filtered by.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey("teams.Team", models.CASCADE, related_name="runs")
@@ -27,8 +32,17 @@ class Run(models.Model):
     state = models.CharField(max_length=16, choices=RunState, default=RunState.RUNNING)
     tags = models.JSONField(default=list)
     notes = models.TextField(blank=True, default="")
+    archived_at = models.DateTimeField(null=True, help_text="Since when the list hides it.")
     config = models.JSONField(default=dict)
     conditions = models.JSONField(default=dict)
+    person = models.CharField(
+        max_length=128, blank=True, default="", help_text="Under whose account on the host it was begun last."
+    )
+    trainers = models.PositiveIntegerField(default=0)
+    machines = models.JSONField(default=list, help_text="Names of its hosts, and the ids of their kernels' boots.")
+    devices = models.JSONField(default=list, help_text="Models of the hosts' devices, the commonest first.")
+    crew_words = models.TextField(blank=True, default="", help_text="Names of hosts and workers, to be found by.")
+    finding_kinds = models.JSONField(default=list)
     rounds_planned = models.PositiveIntegerField(null=True)
     model_bytes = models.BigIntegerField(null=True)
     flops_per_item = models.FloatField(null=True)
@@ -42,7 +56,19 @@ class Run(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["team", "project", "key", "serial"], name="run_key"),
         ]
-        indexes: ClassVar = [models.Index(fields=["team", "-started_at", "id"], name="run_newest")]
+        indexes: ClassVar = [
+            models.Index(fields=["team", "-started_at", "id"], name="run_newest"),
+            models.Index(
+                fields=["team", "-started_at", "id"], condition=models.Q(archived_at=None), name="run_newest_listed"
+            ),
+            models.Index(
+                fields=["team", "-started_at", "id"], condition=models.Q(ended_at=None), name="run_newest_active"
+            ),
+            models.Index(fields=["team", "project", "-started_at", "id"], name="run_of_project"),
+            models.Index(fields=["team", "state", "-started_at", "id"], name="run_of_state"),
+            models.Index(fields=["team", "-name", "id"], name="run_by_name"),
+            models.Index(fields=["team", "-trainers", "id"], name="run_by_size"),
+        ]
 
     def __str__(self) -> str:
         return self.name

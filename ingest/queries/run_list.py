@@ -2,18 +2,20 @@
 
 import json
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import BooleanField, Exists, OuterRef, QuerySet
+from django.db.models.expressions import RawSQL
+from django.utils import timezone
 
-from ingest.models import Finding, Run, Worker
+from ingest.models import Finding, Run, Standing
 from ingest.models.findings import FindingState, Severity
 from ingest.models.runs import RunState
+from ingest.queries import run_orders
 from roundwatch.wire import KINDS
 
 # Figures of a row speak of this many newest rounds: more would make the list as slow as its longest run.
@@ -21,8 +23,6 @@ RECENT_ROUNDS = 40
 # From this share of waiting on a figure is amber: the bound above which communication speaks against an architecture.
 MUCH_WAITING = 0.30
 _NEWEST_FINDINGS = 20
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,18 @@ class RunRow:
     flagged: frozenset[int] = frozenset()
 
     @property
+    def standing(self) -> Standing:
+        """Its sums, without figures for a run that was not summed up yet."""
+        known: Standing | None = getattr(self.run, "standing", None)
+        return known or Standing()
+
+    @property
+    def gpu_hours(self) -> float | None:
+        """Hours of its trainers' devices until its end, or now; None where no device is known."""
+        lasted = (self.run.ended_at or timezone.now()) - self.run.started_at
+        return self.run.trainers * lasted.total_seconds() / 3600 if self.run.devices else None
+
+    @property
     def rounds_done(self) -> int:
         """The number of the newest closed round, counted from 1."""
         return self.rounds[-1].index + 1 if self.rounds else 0
@@ -87,7 +99,7 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows of the list, newest run first; `after` is the cursor of the page of older runs, None on the last."""
+    """Rows of the list; `after` is the cursor of the page behind it, None on the last."""
 
     rows: list[RunRow]
     after: str | None
@@ -107,55 +119,40 @@ def runs_of(team_id: UUID) -> QuerySet[Run]:
     return Run.objects.filter(team_id=team_id)
 
 
-def matching(runs: QuerySet[Run], text: str) -> QuerySet[Run]:
-    """Return those whose name, project or key, or a worker's or host's name, holds `text`, whatever its case."""
-    workers = Worker.objects.filter(Q(name__icontains=text) | Q(host__icontains=text), run=OuterRef("pk"))
-    named = Q(name__icontains=text) | Q(project__icontains=text) | Q(key__icontains=text)
-    return runs.filter(named | Exists(workers))
-
-
 def with_open_findings(runs: QuerySet[Run]) -> QuerySet[Run]:
     """Return those that have at least one open finding; what is only worth knowing (severity info) is none."""
     opened = Finding.objects.filter(run=OuterRef("pk"), state=FindingState.OPEN).exclude(severity=Severity.INFO)
     return runs.filter(Exists(opened))
 
 
-def projects_of(team_id: UUID) -> list[str]:
-    """Return the names of a team's projects, sorted."""
-    return list(runs_of(team_id).order_by("project").values_list("project", flat=True).distinct())
+def labelled(runs: QuerySet[Run], sort: str, values: Sequence[str]) -> QuerySet[Run]:
+    """Return those that have all these labels of a sort: tag, machine, device, finding or person."""
+    labels = [f"{sort}={value}" for value in values]
+    return runs.filter(RawSQL("ingest_run.labels @> %s::text[]", [labels], BooleanField()))
 
 
 def totals(team_id: UUID) -> Totals:
-    """Count a team's runs."""
-    runs = runs_of(team_id)
+    """Count a team's runs, without those in the archive."""
+    runs = runs_of(team_id).filter(archived_at=None)
     return Totals(
         runs=runs.count(), running=runs.filter(state=RunState.RUNNING).count(), flagged=with_open_findings(runs).count()
     )
 
 
-def page(runs: QuerySet[Run], *, after: str = "", limit: int = 50) -> Page:
-    """Return up to `limit` rows, newest started first, of those older than the cursor.
+def page(
+    runs: QuerySet[Run], team_id: UUID, *, sort: str = "", after: str = "", limit: int = 50, narrowed: bool = False
+) -> Page:
+    """Return up to `limit` rows of these runs of a team, in the order that `sort` names (run_orders.stretches).
+
+    `narrowed` where they are those of all that hold certain words, labels or settings.
 
     Raises ValueError for a cursor that is none.
     """
-    if after:
-        started_at, run_id = _position(after)
-        runs = runs.filter(Q(started_at__lt=started_at) | Q(started_at=started_at, pk__gt=run_id))
-    found = list(runs.order_by("-started_at", "pk")[: limit + 1])
-    shown = found[:limit]
-    return Page(rows=_rows(shown), after=_cursor(shown[-1]) if len(found) > limit else None)
-
-
-def _cursor(run: Run) -> str:
-    return f"{(run.started_at - _EPOCH) // _MICROSECOND}-{run.pk.hex}"
-
-
-def _position(cursor: str) -> tuple[datetime, UUID]:
-    microseconds, _, run_id = cursor.partition("-")
-    try:
-        return _EPOCH + int(microseconds) * _MICROSECOND, UUID(run_id)
-    except OverflowError:
-        raise ValueError("no such page") from None
+    listed = runs.select_related("standing")
+    listed = listed.defer("config", "conditions", "notes", "machines", "crew_words")
+    among = runs_of(team_id) if narrowed else None
+    shown, cursor = run_orders.page(listed, run_orders.stretches(sort, team_id), after, limit, among=among)
+    return Page(rows=_rows(shown), after=cursor)
 
 
 def _rows(runs: list[Run]) -> list[RunRow]:

@@ -9,7 +9,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from ingest.models import Stream
-from ingest.store import crews
+from ingest.store import crews, standings
 from ingest.store.arrivals import Arrival, Who
 from ingest.store.locks import Lock, hold_all
 from ingest.store.run_keys import RunKey, runs_for
@@ -49,6 +49,7 @@ def make(of_key: Mapping[RunKey, Sequence[Arrival]]) -> set[tuple[UUID, UUID]]:
         _number({member.worker_id for member in members})
         _introduce(members)
         refresh_runs({member.run_id for member in members})
+        standings.note({member.run_id for member in members}, crew=True)
     placed = {(member.team_id, member.arrival.stream) for member in members}
     return {(key[0], arrival.stream) for key, arrival in new} - placed
 

@@ -1,4 +1,4 @@
-"""What people change of a run: its name, tags and notes."""
+"""What people change of a run: its name, tags and notes, and whether it is archived."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from ingest.feed import messages
 from ingest.feed.publisher import publish
 from ingest.models import Run
 
-CHANGEABLE = frozenset({"name", "tags", "notes"})
+CHANGEABLE = frozenset({"name", "tags", "notes", "archived_at"})
 
 
 def change(run: Run, fields: dict[str, Any]) -> Run:

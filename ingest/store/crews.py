@@ -9,6 +9,7 @@ from django.db.models import Count
 from django.utils import timezone
 
 from ingest.models import Run, Worker
+from ingest.store import standings
 from ingest.store.known import Known
 from ingest.store.locks import Lock, hold_all
 from roundwatch import wire
@@ -51,6 +52,7 @@ def spoken_for(wanted: Mapping[WorkerKey, int]) -> dict[WorkerKey, WorkerRef]:
 def _of_runs(wanted: Mapping[UUID, Mapping[str, int | None]]) -> dict[WorkerKey, WorkerRef]:
     hold_all(Lock.CATALOGUE, wanted)
     there = set(Run.objects.filter(id__in=wanted).values_list("id", flat=True))
+    standings.note(there, crew=True)
     return number({run_id: speakers for run_id, speakers in wanted.items() if run_id in there})
 
 

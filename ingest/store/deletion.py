@@ -47,14 +47,18 @@ _LAST = (
        WHERE run_id = %(key)s""",
     "DELETE FROM ingest_worker WHERE run_id = %(key)s",
     "DELETE FROM ingest_thresholdchange WHERE run_id = %(key)s",
+    # The run is locked before what sums it up, as who sums it up does.
+    "SELECT 1 FROM ingest_run WHERE id = %(key)s FOR UPDATE",
+    "DELETE FROM ingest_standing WHERE run_id = %(key)s",
+    "DELETE FROM ingest_setting WHERE run_id = %(key)s",
     "DELETE FROM ingest_run WHERE id = %(key)s",
 )
 
 
-def begin(run_id: UUID) -> bool:
+def begin(run_id: UUID, within_s: float = _IN_ONE_GO_S) -> bool:
     """Stop taking records of the run and delete what fits into a request; returns whether all of it is gone."""
     Stream.objects.filter(run_id=run_id).update(deleted=True)
-    return advance(run_id)
+    return advance(run_id, within_s)
 
 
 def advance(run_id: UUID, within_s: float = _IN_ONE_GO_S) -> bool:

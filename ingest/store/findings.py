@@ -13,7 +13,7 @@ from django.utils import timezone
 from ingest.detection.verdicts import Verdict
 from ingest.models import Finding, Run
 from ingest.models.findings import FindingState, Severity
-from ingest.store import outbox
+from ingest.store import outbox, standings
 
 _MOST_SPANS = 512
 _TRIES = 20
@@ -145,6 +145,7 @@ def _opened(run: Run, verdict: Verdict, content: _Content, *, quiet: bool) -> Fi
     )
     if made and not (quiet and row.state == FindingState.RESOLVED):
         outbox.note_opened(row)
+    standings.note([run.pk])
     return row if made else None
 
 
@@ -192,6 +193,7 @@ def _swap(row: Finding, fields: dict[str, Any], *, withdrawn: bool = False) -> F
         return False
     row.refresh_from_db()
     outbox.note_change(row, before, withdrawn=withdrawn)
+    standings.note([row.run_id])
     return row
 
 

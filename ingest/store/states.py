@@ -12,7 +12,7 @@ from ingest.feed import messages
 from ingest.feed.publisher import publish
 from ingest.models import Run, Worker
 from ingest.models.workers import WorkerState
-from ingest.store import arrays
+from ingest.store import arrays, standings
 
 STALE_AFTER = dt.timedelta(seconds=10)
 LOST_AFTER = dt.timedelta(seconds=15)
@@ -143,7 +143,9 @@ def refresh_runs(run_ids: Iterable[UUID]) -> list[UUID]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM ingest_run WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [ids])
         cursor.execute(_REFRESH, {"runs": ids})
-        return [run_id for (run_id,) in cursor.fetchall()]
+        changed = [run_id for (run_id,) in cursor.fetchall()]
+    standings.note(changed)
+    return changed
 
 
 # What was seen in times to come was seen by a clock that has been set back since; its silence counts from now. Seconds

@@ -20,6 +20,7 @@ def save(round_id: int, figures: RoundFigures, version: int) -> None:
         coverage=figures.coverage,
         gpu_waiting_share=figures.gpu_waiting_share,
         kind_seconds=figures.kind_seconds and list(figures.kind_seconds),
+        items=figures.items,
         verdict_version=version,
     )
 

@@ -9,7 +9,19 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from ingest import partitions
-from ingest.store import asks, catalogue, crews, generations, parts, ranges, runs, states, stream_rows, streams
+from ingest.store import (
+    asks,
+    catalogue,
+    crews,
+    generations,
+    parts,
+    ranges,
+    runs,
+    standings,
+    states,
+    stream_rows,
+    streams,
+)
 from ingest.store.arrivals import Fault, Job, Refused
 from ingest.store.asks import Ask
 from ingest.store.intake import Intake
@@ -124,4 +136,5 @@ def _begin_runs(intake: Intake) -> set[UUID]:
     """Take over what attempts said at their begin, on rows that are locked; returns the runs that it changed."""
     begun = intake.lives.begun
     runs.keep_conditions({stream: word for words in begun.values() for stream, word in words.items()})
+    standings.note(begun, crew=True)
     return {run_id for run_id, words in begun.items() if runs.begun(run_id, list(words.values()))}

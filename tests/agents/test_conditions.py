@@ -62,6 +62,14 @@ def test_versions_are_those_of_what_the_training_has_loaded(kernel: Kernel) -> N
     assert not of(kernel).keys() & {"torch", "cuda", "nccl"}
 
 
+def test_an_attempt_tells_whose_account_it_runs_under_and_that_of_root_is_nobodys() -> None:
+    assert of_attempt({"USER": "mika"})["user"] == "mika"
+    assert of_attempt({"SLURM_JOB_USER": "vera", "USER": "slurm"})["user"] == "vera"
+    assert of_attempt({"USER": "root", "LOGNAME": "olga"})["user"] == "olga"
+    assert "user" not in of_attempt({"USER": "root"})
+    assert "user" not in conditions.found(environment={"USER": "mika"}, modules={})
+
+
 def test_only_named_settings_are_kept_and_none_that_could_be_a_path_or_a_secret(kernel: Kernel) -> None:
     environment = {
         "OMP_NUM_THREADS": "6",

@@ -25,6 +25,7 @@ BENCHES = {
     "event_to_pixel": "from a training's event to the pixel that shows it",
     "viewers": "twenty viewers, one of which reads slowly",
     "page_memory": "what a page that was open for days holds",
+    "run_list": "the list of 100,000 runs: every filter, searches, orders; a run's pages",
     "first_paint": "the first bars in a browser that has nothing of ours",
 }
 

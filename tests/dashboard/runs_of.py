@@ -5,6 +5,7 @@ from typing import Any
 
 from dashboard.teams.models import Team
 from ingest.models import Finding, Round, Run, Worker
+from ingest.store import standings
 from roundwatch.wire import KINDS
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -46,6 +47,13 @@ def add_round(run: Run, index: int, wall_s: float | None, *, generation: int = 0
         run=run, index=index, generation=generation, begin_ns=begin_ns,
         end_ns=None if wall_s is None else begin_ns + round(wall_s * 1e9), closed=wall_s is not None, **fields,
     )  # fmt: skip
+
+
+def settle() -> None:
+    """Have all runs summed up, as the watcher does within seconds."""
+    standings.note(Run.objects.values_list("pk", flat=True), crew=True)
+    while standings.bring_up():
+        pass
 
 
 def kinds(**seconds: float) -> list[float]:

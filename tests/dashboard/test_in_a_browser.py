@@ -119,13 +119,13 @@ def test_filters_narrow_the_list_and_stay_in_the_address(browser: Browser, web: 
         page.keyboard.type("bet")
         expect(rows).to_have_count(1)
         expect(page).to_have_url(f"{web}/?q=bet")
-        page.get_by_label("State").select_option("finished")
+        page.get_by_role("combobox", name="State").select_option("finished")
         expect(page).to_have_url(f"{web}/?q=bet&state=finished")
         page.reload()
         expect(rows).to_have_count(1)
-        expect(page.get_by_label("State")).to_have_value("finished")
+        expect(page.get_by_role("combobox", name="State")).to_have_value("finished")
         page.get_by_label("Search").fill("")
-        page.get_by_label("State").select_option("")
+        page.get_by_role("combobox", name="State").select_option("")
         expect(rows).to_have_count(2)
         expect(page).to_have_url(f"{web}/")
         page.get_by_label("Project").select_option("pets")
@@ -149,7 +149,7 @@ def test_markup_in_names_is_shown_and_not_run(browser: Browser, web: str, people
 def test_the_keyboard_alone_opens_a_run(browser: Browser, web: str, people: Cast) -> None:
     run = make_run(people.team, "alpha")
     with signed_in(browser, web, people) as page:
-        for _ in range(30):
+        for _ in range(60):
             page.keyboard.press("Tab")
             if page.evaluate("document.activeElement.id") == f"run-{run.pk}":
                 break

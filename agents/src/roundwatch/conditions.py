@@ -72,13 +72,13 @@ def of_attempt(
     modules: Mapping[str, Any] = sys.modules,
     paths: Paths | None = None,
 ) -> Facts:
-    """What is so of this attempt alone and decides nothing: when its job was submitted and when it started, where else
-    its run is recorded.
+    """What is so of this attempt alone and decides nothing: when its job was submitted and when it started, under whose
+    account, where else its run is recorded.
 
     Never raises: what fails is left out.
     """
     where = paths or Paths()
-    return _all((lambda: job_times.found(environment, where), lambda: _tracked(modules)))
+    return _all((lambda: job_times.found(environment, where), lambda: _person(environment), lambda: _tracked(modules)))
 
 
 def _all(parts: Iterable[Callable[[], Facts]]) -> Facts:
@@ -152,6 +152,12 @@ def _backends(modules: Mapping[str, Any]) -> Facts:
     if nccl is not None and (torch.version.cuda or torch.version.hip):
         facts["nccl"] = ".".join(map(str, nccl.version()))
     return facts
+
+
+def _person(environment: Mapping[str, str]) -> Facts:
+    """Whose run it is; root is everybody in a container."""
+    names = (environment.get(name, "") for name in ("SLURM_JOB_USER", "USER", "LOGNAME"))
+    return {"user": wire.cleaned(next((name for name in names if name not in ("", "root")), ""))}
 
 
 def _settings(environment: Mapping[str, str]) -> Facts:

@@ -5,13 +5,16 @@ from datetime import datetime
 from django import template
 from django.utils import timezone
 
-from dashboard.runs import words
+from dashboard.runs import notes, words
 from ingest.detection.thresholds import Threshold
 from ingest.detection.wording import Words
 
 register = template.Library()
 register.filter("seconds", words.seconds)
 register.filter("percent", words.percent)
+register.filter("figure", words.figure)
+register.filter("gpus", words.gpus)
+register.filter("markdown", notes.rendered)
 
 
 @register.filter

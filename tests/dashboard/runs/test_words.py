@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dashboard.runs.pictures import BAR_WIDTH, CURVE_HEIGHT, CURVE_WIDTH, bar, curve
-from dashboard.runs.words import ago, duration, findings, percent, seconds
+from dashboard.runs.words import ago, duration, figure, findings, gpus, percent, seconds
 from ingest.models import Run
 from ingest.queries.run_list import NewestFinding, RecentRound, RunRow
 from tests.dashboard.runs_of import kinds
@@ -98,3 +98,27 @@ def test_a_bar_leaves_unexplained_time_empty_and_never_overflows() -> None:
 )  # fmt: skip
 def test_no_colon_is_left_where_no_phase_follows(kind: str, phase: str, words: str) -> None:
     assert findings(RunRow(Run(), open_findings=1, finding=NewestFinding(kind, phase, "warning", ""))) == words
+
+
+@pytest.mark.parametrize(
+    ("devices", "said"),
+    [
+        (["NVIDIA A40"], "16 × A40"),
+        (["NVIDIA H100 80GB HBM3"], "16 × H100"),
+        (["NVIDIA A100-SXM4-80GB", "Tesla T4"], "16 × A100 and others"),
+        (["NVIDIA GeForce RTX 4090"], "16 × RTX 4090"),
+        (["AMD Instinct MI300X"], "16 × MI300X"),
+        (["NVIDIA"], "16 × NVIDIA"),
+        (["\u202eodd"], "16 × odd"),
+    ],
+)
+def test_devices_are_called_by_their_model(devices: list[str], said: str) -> None:
+    assert plain(gpus(Run(trainers=16, devices=devices))) == said
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(None, "–"), (0.0, "0.00"), (0.069, "0.07"), (1.84, "1.8"), (98.8, "98.8"), (12_345.6, "12,346")],
+)
+def test_a_figure_has_the_digits_that_count(value: float | None, said: str) -> None:
+    assert figure(value) == said

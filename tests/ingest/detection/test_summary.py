@@ -108,3 +108,23 @@ def test_the_slow_encoders_round_waits_for_most_of_its_wall() -> None:
     assert end - begin == pytest.approx(30 + 18.0 + 1 + 3 + 13)
     assert found.coverage == pytest.approx(1)
     assert found.gpu_waiting_share == pytest.approx(1 - 30 / 65)
+
+
+def test_items_are_all_that_trainers_worked_on_each_counted_once() -> None:
+    told = spans(
+        [
+            Did("rank-0", 0, "step", 0, 4, attrs={"items": 32}),
+            Did("rank-0", 0, "data", 0, 1, parent=0, attrs={"items": 64}),
+            Did("rank-0", 0, "step", 4, 8, attrs={"items": 32}),
+            Did("rank-1", 0, "step", 0, 8, attrs={"items": 50}),
+            Did("coordinator", 0, "aggregate", 8, 9, attrs={"items": 7}),
+            Did("rank-1", 1, "step", 8, 9, attrs={"items": 9}),
+        ],
+        LANES,
+    )
+    round_of = (np.array([1, 2]), nanoseconds(0), nanoseconds(9))
+
+    # Both steps of rank-0 carried half of what it had loaded; the next round's step is not counted.
+    assert figures(told, *round_of, index=0).items == 64 + 50
+    assert figures(told, *round_of).items == 64 + 59
+    assert of(Did("rank-0", 0, "step", 0, 4)).items is None

@@ -1,0 +1,143 @@
+"""What people do on the list of runs: with several runs at a time, with its columns and with its views."""
+
+import time
+from collections.abc import Callable, Sequence
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.forms import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from dashboard.runs import columns, saved_views, stars
+from dashboard.runs.editing import back, said
+from dashboard.runs.run_form import tags_in
+from dashboard.runs.views import asked_of, filter_of
+from dashboard.teams.access import current_team, may_change
+from dashboard.teams.meant import elsewhere
+from dashboard.teams.models import Team
+from dashboard.teams.sign_in import signed_in
+from ingest.models import Run
+from ingest.queries import run_list, run_rows
+from ingest.store import changes, deletion
+from roundwatch import wire
+
+MOST_AT_ONCE = 200
+_DELETES_FOR_S = 8.0
+
+
+@never_cache
+@require_POST
+@signed_in
+def act(request: HttpRequest) -> HttpResponse:
+    """Do with the chosen runs what `do` says; a button of one row names its own run as `<do>:<id>`."""
+    team = current_team(request)
+    do, _, own = request.POST.get("do", "").partition(":")
+    runs = _chosen(team, [own] if own else request.POST.getlist("run"))
+    if do in ("star", "unstar"):
+        (stars.put if do == "star" else stars.take)(request.user, [run.pk for run in runs])
+        return _done(request)
+    work = _ACTS.get(do)
+    if work is None:
+        return HttpResponseBadRequest("no such act")
+    if not may_change(request.user, team):
+        raise PermissionDenied
+    return work(request, runs) if runs else _done(request)
+
+
+def _chosen(team: Team, keys: Sequence[str]) -> list[Run]:
+    """The team's runs of these ids; raises Http404 where any is none of theirs."""
+    try:
+        wanted = {UUID(key) for key in keys}
+    except ValueError:
+        raise Http404("no such run") from None
+    runs = list(run_list.runs_of(team.pk).filter(pk__in=wanted)) if len(wanted) <= MOST_AT_ONCE else []
+    if len(runs) < len(wanted):
+        raise Http404("no such run")
+    return runs
+
+
+def _archive(request: HttpRequest, runs: list[Run]) -> HttpResponse:
+    now = timezone.now() if "archive" in request.POST.get("do", "") else None
+    for run in runs:
+        changes.change(run, {"archived_at": now})
+    return _done(request)
+
+
+def _tag(request: HttpRequest, runs: list[Run]) -> HttpResponse:
+    """Add the tags to all of the runs, or take them from all."""
+    adds = request.POST.get("do") == "tag"
+    try:
+        tags = tags_in(request.POST.get("tag", ""))
+    except ValidationError as fault:
+        messages.error(request, fault.messages[0])
+        return _done(request)
+    full = 0
+    for run in runs:
+        after = list(dict.fromkeys([*run.tags, *tags])) if adds else [tag for tag in run.tags if tag not in tags]
+        if len(after) > wire.MAX_TAGS:
+            full += 1
+        elif after != run.tags:
+            changes.change(run, {"tags": after})
+    if full:
+        messages.error(request, f"{full} would have more than {wire.MAX_TAGS} tags and stayed as they were.")
+    return _done(request)
+
+
+def _delete(request: HttpRequest, runs: list[Run]) -> HttpResponse:
+    """Ask first; then delete, as much as a request has time for: the watcher goes on with what is left."""
+    if request.POST.get("sure") != "yes":
+        counts = run_rows.counted([run.pk for run in runs])
+        context = {"runs": runs, "run": None, "counts": counts, "may_edit": True}
+        return render(request, "runs/delete.html", context)
+    deadline, gone = time.monotonic() + _DELETES_FOR_S, True
+    for run in runs:
+        gone &= deletion.begin(run.pk, max(0.0, deadline - time.monotonic()))
+    said(request, runs, gone=gone)
+    return _done(request)
+
+
+_ACTS: dict[str, Callable[[HttpRequest, list[Run]], HttpResponse]] = {
+    "archive": _archive, "restore": _archive, "tag": _tag, "untag": _tag, "delete": _delete,
+}  # fmt: skip
+
+
+@never_cache
+@require_POST
+@signed_in
+def views(request: HttpRequest) -> HttpResponse:
+    """Save what the list shows as a view of the team, or delete one; the list's address is in this URL's query."""
+    team = current_team(request)
+    if elsewhere(request, team) is not None:
+        return redirect("runs")
+    if not may_change(request.user, team):
+        raise PermissionDenied
+    if request.POST.get("do") == "delete":
+        if not saved_views.forget(request.user, team, request.POST.get("view", "")):
+            raise Http404("no such view")
+        return redirect("runs")
+    fault = saved_views.save(
+        request.user, team, request.POST.get("name", ""), asked_of(request, filter_of(request, team))
+    )
+    if fault:
+        messages.error(request, fault)
+    return _done(request)
+
+
+@never_cache
+@require_POST
+@signed_in
+def choose_columns(request: HttpRequest) -> HttpResponse:
+    """Show other columns to this person from now on."""
+    columns.choose(request.user, request.POST.getlist("column"))
+    return _done(request)
+
+
+def _done(request: HttpRequest) -> HttpResponse:
+    if request.htmx:  # type: ignore[attr-defined]
+        return HttpResponse(status=204, headers={"HX-Trigger": "acted"})
+    return redirect(back(request))
