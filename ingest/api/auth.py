@@ -31,9 +31,14 @@ class TokenInfo:
     expires_at: dt.datetime | None
     shown: str
 
+    @property
+    def expired(self) -> bool:
+        """Whether its time is over, which may be while it is remembered."""
+        return self.expires_at is not None and self.expires_at <= timezone.now()
+
     def may(self, scope: str) -> bool:
         """Whether the token is good for `scope` now."""
-        return scope in self.scopes and (self.expires_at is None or self.expires_at > timezone.now())
+        return scope in self.scopes and not self.expired
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class Token(HttpBearer):
     def authenticate(self, request: HttpRequest, token: str) -> Caller:
         """The token's team; raises 401 for a bad token and 403 for one whose scope does not reach."""
         info = authenticate(f"Bearer {token}")
-        if info is None:
+        if info is None or info.expired:
             raise AuthenticationError
         needed = {"read", "admin"} if request.method in _SAFE else {"admin"}
         if not any(info.may(scope) for scope in needed):
