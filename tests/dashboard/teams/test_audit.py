@@ -111,7 +111,7 @@ def test_a_token_is_named_where_it_acts(cast: Cast) -> None:
 
 EDITS = [
     ("/connect/", {"name": "hosts", "scopes": ["ingest"]}, "token", "made the token “hosts”"),
-    ("/thresholds/", {"straggler.least_s": "5"}, "threshold", "changed thresholds of the team: "),
+    ("/thresholds/", {"straggler.ratio": "2.5"}, "threshold", "changed thresholds of the team: "),
     ("/alerts/rules/", {"name": "nights", "enabled": "on"}, "rule", "made the rule “nights”"),
     ("/alerts/channels/", {"name": "desk", "way": "email", "to": "a@example.org", "enabled": "on"}, "channel",
      "made the channel “desk”"),
