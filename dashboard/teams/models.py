@@ -7,16 +7,26 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 
 class User(AbstractUser):
-    """A person. Signs in by name or e-mail address with a password, or by a link."""
+    """A person. Signs in by name or e-mail address with a password, by a link, or by single sign-on."""
+
+    sessions_ended = models.PositiveIntegerField(default=0, help_text="How often all sessions were ended.")
 
     class Meta(AbstractUser.Meta):
         abstract = False
         constraints: ClassVar = [
             models.UniqueConstraint(Lower("email"), condition=~models.Q(email=""), name="user_email"),
         ]
+
+    def get_session_auth_hash(self) -> str:
+        """What a session must know to be this person's: another one whenever all are ended."""
+        usual = super().get_session_auth_hash()
+        if not self.sessions_ended:
+            return usual
+        return salted_hmac("roundwatch.sessions", f"{self.sessions_ended}:{usual}", algorithm="sha256").hexdigest()
 
 
 class Team(models.Model):

@@ -20,15 +20,16 @@ CREATE TRIGGER audit_stays BEFORE UPDATE OR DELETE ON teams_auditrecord
 _BACKWARD = "DROP TRIGGER audit_stays ON teams_auditrecord; DROP FUNCTION teams_audit_stays();"
 
 
-def _id() -> models.BigAutoField[int, int]:
-    return models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")
-
-
 class Migration(migrations.Migration):
     dependencies: ClassVar = [("teams", "0001_initial")]
 
     operations: ClassVar = [
         migrations.AlterField("team", "name", models.CharField(max_length=128)),
+        migrations.AddField(
+            "user",
+            "sessions_ended",
+            models.PositiveIntegerField(default=0, help_text="How often all sessions were ended."),
+        ),
         # Null for those who are members already; from then on the moment.
         migrations.AddField(
             "membership", "joined_at", models.DateTimeField(null=True, help_text="Null: before this was kept.")
@@ -41,7 +42,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Invitation",
             fields=[
-                ("id", _id()),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("role", models.CharField(choices=_ROLES, default="member", max_length=16)),
                 (
                     "email",
@@ -83,7 +84,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="AuditRecord",
             fields=[
-                ("id", _id()),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("team", models.UUIDField(null=True)),
                 ("at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("who", models.CharField(max_length=200)),

@@ -8,6 +8,8 @@ from allauth.socialaccount.forms import DisconnectForm
 from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -24,12 +26,12 @@ from dashboard.teams.sign_in import signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def account(request: HttpRequest) -> HttpResponse:
-    """Show it; a POST changes name and address, or ends single sign-on."""
+    """Show it; a POST changes name and address, ends single sign-on, or signs all other browsers out."""
     who = person(request)
     form = PersonForm(instance=User.objects.get(pk=who.pk))
     if request.method == "POST":
-        if request.POST.get("do") == "disconnect":
-            return _disconnect(request)
+        if other := _OTHERWISE.get(request.POST.get("do", "")):
+            return other(request)
         was = (who.username, who.email)
         form = PersonForm(request.POST, instance=User.objects.get(pk=who.pk))
         if form.is_valid():
@@ -56,6 +58,19 @@ def _disconnect(request: HttpRequest) -> HttpResponse:
     else:
         messages.error(request, "It stays connected: set a password first, or you could not sign in any more.")
     return redirect("account")
+
+
+def _end_others(request: HttpRequest) -> HttpResponse:
+    row = User.objects.get(pk=person(request).pk)
+    User.objects.filter(pk=row.pk).update(sessions_ended=F("sessions_ended") + 1)
+    row.refresh_from_db()
+    update_session_auth_hash(request, row)
+    audit_of_person(request, row, Area.ACCOUNT, "signed all other browsers out")
+    messages.success(request, "All other browsers are signed out.")
+    return redirect("account")
+
+
+_OTHERWISE = {"disconnect": _disconnect, "end_others": _end_others}
 
 
 def _of(who: User) -> dict[str, Any]:

@@ -54,6 +54,17 @@ def test_the_teams_of_a_person_are_listed_and_no_others(cast: Cast) -> None:
     assert b"Vision team" not in page
 
 
+def test_all_other_browsers_of_a_person_are_signed_out_and_nobody_elses(cast: Cast) -> None:
+    here, there, others = browser_of(cast.owner), browser_of(cast.owner), browser_of(cast.member)
+    for _ in range(2):
+        assert here.post("/account/", {"do": "end_others"})["Location"] == "/account/"
+        assert here.get("/account/").status_code == 200
+        assert there.get("/account/")["Location"].startswith("/accounts/login/")
+        assert others.get("/account/").status_code == 200
+        there = browser_of(User.objects.get(pk=cast.owner.pk))
+        assert there.get("/account/").status_code == 200
+
+
 def with_app(user: User) -> tuple[Client, str, list[str]]:
     """A browser of somebody who has just added an app: with its secret and the recovery codes."""
     client = Client()
