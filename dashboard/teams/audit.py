@@ -13,26 +13,27 @@ _MOST_WHO = 200
 COMMAND = "a command on the server"
 
 
-def audit(request: HttpRequest | None, team: Team | UUID | None, area: Area, did: str) -> None:
+def audit(
+    request: HttpRequest | None, team: Team | UUID | None, area: Area, did: str, *, by: User | None = None
+) -> None:
     """Write down what was done, in words that follow the name of who did it: "revoked the token “hosts”".
 
-    `request` says who and from where; without one it was a command. Who calls this within a transaction has both or
-    neither.
+    `request` says who and from where; without one it was a command. `by` is who did it where the request does not know
+    yet. Who calls this within a transaction has both or neither.
     """
-    key = team.pk if isinstance(team, Team) else team
+    name = by.username if by else who(request)
     AuditRecord.objects.create(
-        team=key, who=who(request)[:_MOST_WHO], area=area, did=did.replace("\0", "")[:_MOST], address=address(request)
-    )
+        team=team.pk if isinstance(team, Team) else team, who=name[:_MOST_WHO], area=area,
+        did=did.replace("\0", "")[:_MOST], address=address(request),
+    )  # fmt: skip
 
 
 def audit_of_person(request: HttpRequest | None, person: User, area: Area, did: str) -> None:
     """The same for what a person did to the own account: for each of the teams, or once without one."""
-    teams = list(person.memberships.values_list("team_id", flat=True)) or [None]
+    teams: list[UUID | None] = list(person.memberships.values_list("team_id", flat=True))
     with transaction.atomic():
-        for team in teams:
-            AuditRecord.objects.create(
-                team=team, who=person.username[:_MOST_WHO], area=area, did=did[:_MOST], address=address(request)
-            )
+        for team in teams or [None]:
+            audit(request, team, area, did, by=person)
 
 
 def of(team: Team, area: str = "", words: str = "") -> QuerySet[AuditRecord]:

@@ -66,7 +66,7 @@ def accept(request: HttpRequest, invitation: Invitation, person: User) -> bool:
     _, joined = Membership.objects.get_or_create(team=invitation.team, user=person, defaults={"role": invitation.role})
     if joined:
         by = invitation.made_by.username if invitation.made_by else "somebody who is gone"
-        audit(request, invitation.team, Area.MEMBER, f"{person.username} joined as {invitation.role}, invited by {by}")
+        audit(request, invitation.team, Area.MEMBER, f"joined as {invitation.role}, invited by {by}", by=person)
     return True
 
 

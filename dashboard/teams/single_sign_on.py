@@ -21,7 +21,7 @@ PROVIDER = "oidc"
 _UNANSWERED = (OSError, OAuth2Error, KeyError, ValueError)
 
 
-class Adapter(OpenIDConnectOAuth2Adapter):
+class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
     """Speaks to the provider."""
 
     def _decode_id_token(self, app: Any, id_token: str) -> Any:
@@ -34,7 +34,7 @@ class Adapter(OpenIDConnectOAuth2Adapter):
             raise OAuth2Error("The provider's keys or its token cannot be read.") from error
 
 
-class People(DefaultSocialAccountAdapter):
+class People(DefaultSocialAccountAdapter):  # type: ignore[misc]
     """Whom the provider's word lets in: everybody, with an account that belongs to no team."""
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:  # noqa: ARG002
@@ -73,8 +73,9 @@ def start(request: HttpRequest, provider_id: str) -> HttpResponse:
         return _broken(request, error)
     if answer.status_code != 302:
         return answer
-    context = {"target": answer["Location"], "name": settings.OIDC_NAME}
-    return render(request, "teams/leaving.html", context, headers={"Refresh": f"0; url={answer['Location']}"})
+    page = render(request, "teams/leaving.html", {"target": answer["Location"], "name": settings.OIDC_NAME})
+    page["Refresh"] = f"0; url={answer['Location']}"
+    return page
 
 
 @never_cache

@@ -122,6 +122,7 @@ def test_the_apps_code_signs_in(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> 
     assert client.get("/").status_code == 200
 
 
+@pytest.mark.django_db(transaction=True)  # allauth tells of it after the commit
 def test_removing_the_app_is_written_down_and_frees_the_password(cast: Cast) -> None:
     client, _, _ = with_app(cast.member)
     assert client.get("/accounts/2fa/app/remove/").status_code == 200

@@ -42,14 +42,19 @@ def come_back(client: Client, target: str) -> HttpResponse:
     return client.get(f"{back.path}?{back.query}")
 
 
+def enter(query: str = "", of: User | None = None, **form: str) -> tuple[Client, HttpResponse]:
+    """There and back, in a browser that nobody, or one person, is signed in to; with the answer at the end."""
+    client = browser_of(of) if of else Client()
+    return client, come_back(client, leave(client, query, **form))
+
+
 def signed_in_as(client: Client) -> User | None:
     return User.objects.filter(pk=client.session.get("_auth_user_id")).first()
 
 
 def test_a_newcomer_gets_an_account_that_belongs_to_no_team(cast: Cast, provider: Provider) -> None:
     provider.person = NINA
-    client = Client()
-    answer = come_back(client, leave(client))
+    client, answer = enter()
     assert (answer.status_code, answer["Location"]) == (302, "/")
     nina = signed_in_as(client)
     assert nina
@@ -65,16 +70,16 @@ def test_the_same_person_comes_back_to_the_same_account_whatever_their_name_is_t
     cast: Cast, provider: Provider
 ) -> None:
     provider.person = NINA
-    come_back(first := Client(), leave(first))
+    first, _ = enter()
     provider.person = NINA | {"email": "n@example.org", "preferred_username": "somebody"}
-    come_back(second := Client(), leave(second))
+    second, _ = enter()
     assert signed_in_as(first) == signed_in_as(second)
     assert User.objects.filter(username="nina").count() == 1
 
 
 def test_a_name_that_is_taken_gets_another_ending(cast: Cast, provider: Provider) -> None:
     provider.person = NINA | {"preferred_username": "olga"}
-    come_back(client := Client(), leave(client))
+    client, _ = enter()
     nina = signed_in_as(client)
     assert nina
     assert nina != cast.owner
@@ -84,7 +89,7 @@ def test_a_name_that_is_taken_gets_another_ending(cast: Cast, provider: Provider
 @pytest.mark.parametrize("address", ["olga@example.org", "OLGA@example.org"])
 def test_the_address_of_an_account_does_not_open_it(cast: Cast, provider: Provider, address: str) -> None:
     provider.person = NINA | {"email": address, "email_verified": True}
-    answer = come_back(client := Client(), leave(client))
+    client, answer = enter()
     assert answer.status_code == 409
     assert b"There is an account with your address" in answer.content
     assert signed_in_as(client) is None
@@ -93,10 +98,9 @@ def test_the_address_of_an_account_does_not_open_it(cast: Cast, provider: Provid
 
 def test_somebody_connects_their_account_signs_in_so_and_disconnects_it(cast: Cast, provider: Provider) -> None:
     provider.person = NINA | {"email": "olga@example.org"}
-    client = browser_of(cast.owner)
-    answer = come_back(client, leave(client, "?process=connect"))
+    client, answer = enter("?process=connect", of=cast.owner)
     assert (answer.status_code, answer["Location"]) == (302, "/account/")
-    come_back(other := Client(), leave(other))
+    other, _ = enter()
     assert signed_in_as(other) == cast.owner
     page = client.get("/account/").content.decode()
     key = page.split('name="account" value="')[1].split('"')[0]
@@ -112,7 +116,7 @@ def test_somebody_connects_their_account_signs_in_so_and_disconnects_it(cast: Ca
 
 def test_who_has_no_password_stays_connected(cast: Cast, provider: Provider) -> None:
     provider.person = NINA
-    come_back(client := Client(), leave(client))
+    client, _ = enter()
     key = client.get("/account/").content.decode().split('name="account" value="')[1].split('"')[0]
     page = client.post("/account/", {"do": "disconnect", "account": key}, follow=True)
     assert b"set a password first" in page.content
@@ -122,21 +126,21 @@ def test_who_has_no_password_stays_connected(cast: Cast, provider: Provider) -> 
 def test_what_one_account_is_connected_with_another_cannot_take(cast: Cast, provider: Provider) -> None:
     provider.person = NINA | {"email": ""}
     for user in (cast.owner, cast.stranger):
-        come_back(client := browser_of(user), leave(client, "?process=connect"))
-    come_back(other := Client(), leave(other))
+        enter("?process=connect", of=user)
+    other, _ = enter()
     assert signed_in_as(other) == cast.owner
 
 
 def test_it_leads_back_to_where_one_was_going_and_to_no_other_site(cast: Cast, provider: Provider) -> None:
     provider.person = NINA
-    assert come_back(client := Client(), leave(client, next="/connect/"))["Location"] == "/connect/"
-    assert come_back(client := Client(), leave(client, next="https://evil.example/"))["Location"] == "/"
+    assert enter(next="/connect/")[1]["Location"] == "/connect/"
+    assert enter(next="https://evil.example/")[1]["Location"] == "/"
 
 
 def test_a_token_that_the_provider_did_not_sign_lets_nobody_in(cast: Cast, provider: Provider) -> None:
     provider.person = NINA
     provider.shows = rsa.generate_private_key(65537, 2048)
-    answer = come_back(client := Client(), leave(client))
+    client, answer = enter()
     assert answer.status_code == 401
     assert b"You are not signed in" in answer.content
     assert signed_in_as(client) is None
@@ -149,28 +153,30 @@ def test_a_token_for_another_server_or_time_lets_nobody_in(
     cast: Cast, provider: Provider, wrong: dict[str, object]
 ) -> None:
     provider.person = NINA | wrong
-    assert come_back(client := Client(), leave(client)).status_code == 401
+    client, answer = enter()
+    assert answer.status_code == 401
     assert signed_in_as(client) is None
 
 
 def test_an_answer_about_somebody_else_lets_nobody_in(cast: Cast, provider: Provider) -> None:
     provider.person = NINA
     provider.says_of = NINA | {"sub": "another"}
-    assert come_back(client := Client(), leave(client)).status_code == 401
+    client, answer = enter()
+    assert answer.status_code == 401
     assert signed_in_as(client) is None
 
 
 def test_a_way_back_without_a_way_there_lets_nobody_in(cast: Cast, provider: Provider) -> None:
     provider.person = NINA
     target = leave(Client())
-    answer = come_back(somebody := Client(), target)
+    somebody = Client()
+    answer = come_back(somebody, target)
     assert answer.status_code == 401
     assert signed_in_as(somebody) is None
 
 
 def test_who_breaks_it_off_is_told_so(cast: Cast, provider: Provider) -> None:
-    client = Client()
-    answer = come_back(client, leave(client))
+    client, answer = enter()
     assert answer.status_code == 302
     assert b"You broke it off" in client.get(answer["Location"]).content
     assert signed_in_as(client) is None
@@ -207,8 +213,7 @@ def test_an_invitation_is_accepted_by_single_sign_on(cast: Cast, provider: Provi
     link = browser_of(cast.owner).post("/team/", {"do": "invite", "role": "viewer"}).context["link"]
     path = urlsplit(link).path
     provider.person = NINA
-    client = Client()
-    answer = come_back(client, leave(client, next=path))
+    client, answer = enter(next=path)
     assert answer["Location"] == path
     assert client.post(path).status_code == 302
     assert Membership.objects.get(team=cast.team, user__username="nina").role == "viewer"
