@@ -97,6 +97,15 @@ def test_sign_ins_are_written_down_for_each_team_with_where_from(cast: Cast) -> 
     assert AuditRecord.objects.filter(area="sign-in", who="vera").get().did == "signed in by a link"
 
 
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [("fe80::1%eth0", "fe80::1"), ("\xff", None), ("unix:", None), ("", None), ("192.0.2.7:80", None), ("::", "::")],
+)
+def test_an_address_that_is_none_stops_nobody(cast: Cast, told: str, kept: str | None) -> None:
+    assert Client(REMOTE_ADDR=told).get(login_links.make(cast.owner)).status_code == 302
+    assert AuditRecord.objects.get(area="sign-in").address == kept
+
+
 def test_a_token_is_named_where_it_acts(cast: Cast) -> None:
     run = make_run(cast.team, "vit")
     text = tokens.issue(cast.team, "nightly", ["admin"])
