@@ -14,6 +14,7 @@ from ingest.store import outbox
 Act = Literal["acknowledge", "silence", "resolve", "reopen"]
 ACTS: tuple[str, ...] = get_args(Act)
 SILENT_FOR = dt.timedelta(hours=8)
+_DONE = {"acknowledge": "acknowledged", "silence": "silenced", "resolve": "resolved", "reopen": "opened again"}
 _STATES = {
     "acknowledge": AlertState.ACKNOWLEDGED, "silence": AlertState.SILENCED, "resolve": AlertState.RESOLVED,
     "reopen": AlertState.OPEN,
@@ -38,3 +39,9 @@ def act(alert: Alert, what: str, who: User | None) -> Alert:
     if what == "resolve" and was != AlertState.RESOLVED:
         outbox.note(row.finding, Happened.RESOLVED)
     return row
+
+
+def done(what: str, alert: Alert) -> str:
+    """What was done, in words for the audit."""
+    phase = f" in {alert.phase}" if alert.phase else ""
+    return f"{_DONE[what]} the alert {alert.kind}{phase} of the run “{alert.run.name}” ({alert.pk})"

@@ -16,8 +16,9 @@ from dashboard.alerts.access import channel_for, must_change, rule_for
 from dashboard.alerts.forms import ChannelForm, RuleForm
 from dashboard.alerts.models import Channel
 from dashboard.teams.access import current_team, may_change
+from dashboard.teams.audit import audit
 from dashboard.teams.meant import elsewhere
-from dashboard.teams.models import Team
+from dashboard.teams.models import Area, Team
 from dashboard.teams.sign_in import signed_in
 
 _Form = TypeVar("_Form", RuleForm, ChannelForm)
@@ -35,7 +36,9 @@ def rules(request: HttpRequest) -> HttpResponse:
         must_change(request, team)
     form, good = _form(RuleForm, request, team=team)
     if good:
-        messages.success(request, f"The rule “{form.save()}” holds from now on.")
+        made = form.save()
+        audit(request, team, Area.RULE, f"made the rule “{made}”")
+        messages.success(request, f"The rule “{made}” holds from now on.")
         return redirect("alerts:rules")
     rows = known.of(team).prefetch_related("channels", "escalate_to")
     context = {"team": team, "rules": rows, "form": form, "allowed": may_change(request.user, team), "tab": "rules"}
@@ -52,11 +55,13 @@ def rule(request: HttpRequest, rule_id: int) -> HttpResponse:
         must_change(request, row.team)
     if request.POST.get("do") == "delete":
         row.delete()
+        audit(request, row.team, Area.RULE, f"deleted the rule “{row}”")
         messages.success(request, f"The rule “{row}” is gone.")
         return redirect("alerts:rules")
     form, good = _form(RuleForm, request, instance=row, team=row.team)
     if good:
-        messages.success(request, f"The rule “{form.save()}” is changed.")
+        audit(request, row.team, Area.RULE, f"changed the rule “{form.save()}”")
+        messages.success(request, f"The rule “{row}” is changed.")
         return redirect("alerts:rules")
     context = {"rule": row, "form": form, "allowed": may_change(request.user, row.team), "tab": "rules"}
     return render(request, "alerts/rule.html", context)
@@ -75,6 +80,7 @@ def channels(request: HttpRequest) -> HttpResponse:
     form, good = _form(ChannelForm, request, team=team)
     if good:
         made = form.save()
+        audit(request, team, Area.CHANNEL, f"made the channel “{made}” ({made.way})")
         messages.success(request, f"“{made}” is kept. Send a test to see that it arrives.")
         return redirect("alerts:channel", made.pk)
     rows = [(row, _shown(row)) for row in _of(team)]
@@ -97,7 +103,8 @@ def channel(request: HttpRequest, channel_id: int) -> HttpResponse:
         return _test(request, row) if do == "test" else _delete(request, row)
     form, good = _form(ChannelForm, request, instance=row, team=row.team)
     if good:
-        messages.success(request, f"“{form.save()}” is changed.")
+        audit(request, row.team, Area.CHANNEL, f"changed the channel “{form.save()}”")
+        messages.success(request, f"“{row}” is changed.")
         holding.let_go(row)
         return redirect("alerts:channel", row.pk)
     context = {
@@ -125,6 +132,7 @@ def _test(request: HttpRequest, row: Channel) -> HttpResponse:
 
 def _delete(request: HttpRequest, row: Channel) -> HttpResponse:
     row.delete()
+    audit(request, row.team, Area.CHANNEL, f"deleted the channel “{row}”")
     messages.success(request, f"“{row}” is gone, with what was sent through it.")
     return redirect("alerts:channels")
 

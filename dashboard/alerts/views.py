@@ -17,11 +17,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.alerts import listing, message
 from dashboard.alerts.access import alert_for, must_change
-from dashboard.alerts.acts import ACTS, act
+from dashboard.alerts.acts import ACTS, act, done
 from dashboard.alerts.models import Alert, AlertState
 from dashboard.alerts.told import Told
 from dashboard.teams.access import choice_of, may_change
-from dashboard.teams.models import Team, User
+from dashboard.teams.audit import audit
+from dashboard.teams.models import Area, Team, User
 from dashboard.teams.sign_in import signed_in
 from ingest.detection import finding_kinds
 from ingest.queries import run_words
@@ -69,6 +70,7 @@ def alert(request: HttpRequest, alert_id: UUID) -> HttpResponse:
         if what not in ACTS or not isinstance(request.user, User):
             return HttpResponse("There is no such thing to do with an alert.", status=400, content_type="text/plain")
         act(found, what, request.user)
+        audit(request, found.team, Area.ALERT, done(what, found))
         back = (
             reverse("alerts:inbox") if request.POST.get("from") == "inbox" else reverse("alerts:alert", args=[found.pk])
         )

@@ -1,7 +1,9 @@
 """System checks that speak at start, when a setting would fail only later or only for some."""
 
+import ipaddress
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Tags, register
@@ -34,3 +36,25 @@ def plain_http_is_local(app_configs: Sequence[Any] | None, **_: object) -> list[
             id="roundwatch.W002",
         )
     ]
+
+
+@register(Tags.security)
+def single_sign_on_is_sealed(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
+    """Warn when whoever is on the way to the provider could sign in as anybody."""
+    issuer = urlsplit(settings.OIDC["settings"]["server_url"]) if settings.OIDC else None
+    if issuer is None or issuer.scheme == "https" or _is_loopback(issuer.hostname or ""):
+        return []
+    return [
+        CheckWarning(
+            "ROUNDWATCH_OIDC_ISSUER is asked over plain http: who is on the way can sign in as anybody.",
+            hint="Give its https:// address.",
+            id="roundwatch.W003",
+        )
+    ]
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

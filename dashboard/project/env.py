@@ -77,6 +77,32 @@ def web_url(name: str, default: str, *, source: Mapping[str, str] = os.environ) 
     return value
 
 
+def single_sign_on(prefix: str, *, source: Mapping[str, str] = os.environ) -> dict[str, Any] | None:
+    """Return allauth's settings of an OpenID Connect provider, None where `PREFIX_ISSUER` names none.
+
+    Raises ImproperlyConfigured where only a part is given, or the issuer is no http(s) address without query.
+    """
+    issuer, client_id, secret = (
+        text(f"{prefix}_{part}", source=source) for part in ("ISSUER", "CLIENT_ID", "CLIENT_SECRET")
+    )
+    if not issuer:
+        if client_id or secret:
+            raise ImproperlyConfigured(f"{prefix}_ISSUER is missing beside the rest of {prefix}_*.")
+        return None
+    if not (client_id and secret):
+        raise ImproperlyConfigured(f"{prefix}_ISSUER needs {prefix}_CLIENT_ID and {prefix}_CLIENT_SECRET beside it.")
+    parts = urlsplit(issuer)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        raise ImproperlyConfigured(f"{prefix}_ISSUER must look like https://login.example.org/realm, not {issuer!r}.")
+    return {
+        "provider_id": "oidc",
+        "name": text(f"{prefix}_NAME", "single sign-on", source=source)[:40],
+        "client_id": client_id,
+        "secret": secret,
+        "settings": {"server_url": issuer.rstrip("/"), "oauth_pkce_enabled": True},
+    }
+
+
 def database(name: str, default: str, *, source: Mapping[str, str] = os.environ) -> dict[str, Any]:
     """Return Django's settings for a postgresql:// URL in any form that libpq accepts.
 

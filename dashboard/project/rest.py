@@ -8,14 +8,15 @@ from ninja import Field, Query, Router, Schema
 from pydantic import ConfigDict
 
 from dashboard.alerts import listing, message
-from dashboard.alerts.acts import Act, act
+from dashboard.alerts.acts import Act, act, done
 from dashboard.alerts.models import Alert
 from dashboard.runs.api import api
 from dashboard.runs.api.access import caller
 from dashboard.runs.api.errors import Refusal
 from dashboard.runs.api.paging import Period, Text, answered, moment_and_id
 from dashboard.runs.api.shapes import Listed, Time, moment
-from dashboard.teams.models import User
+from dashboard.teams.audit import audit
+from dashboard.teams.models import Area, User
 
 __all__ = ["api"]
 
@@ -83,6 +84,7 @@ def change_alert(request: HttpRequest, alert_id: UUID, change: AlertChange) -> d
     if found.team_id not in caller(request).changes:
         raise Refusal(403, "You may look at this alert, but not change it.")
     act(found, change.do, request.user if isinstance(request.user, User) else None)
+    audit(request, found.team_id, Area.ALERT, done(change.do, found))
     return _shape(_alert_of(request, alert_id))
 
 

@@ -71,6 +71,9 @@ INSTALLED_APPS = [
     "servestatic",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -145,6 +148,14 @@ ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*"]
 ACCOUNT_SIGNUP_ENABLED = False  # people are let in by an owner, never by themselves
 ACCOUNT_EMAIL_VERIFICATION = "none"
+# Nothing depends on an address but that it signs in: a letter to it would prove it, and there may be no mail server.
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_TOTP_ISSUER = f"Roundwatch {_public.hostname}"
+OIDC = env.single_sign_on("ROUNDWATCH_OIDC")
+OIDC_NAME = OIDC["name"] if OIDC else ""
+SOCIALACCOUNT_ADAPTER = "dashboard.teams.single_sign_on.People"
+SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [OIDC] if OIDC else []}}
+SOCIALACCOUNT_EMAIL_REQUIRED = False
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 EMAIL_HOST = env.text("ROUNDWATCH_SMTP_HOST")

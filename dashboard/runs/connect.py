@@ -51,7 +51,7 @@ def connect(request: HttpRequest) -> HttpResponse:
             raise PermissionDenied
         form = TokenForm(request.POST)
         if form.is_valid():
-            text = tokens.issue(team, form.cleaned_data["name"], form.cleaned_data["scopes"])
+            text = tokens.issue_for(request, team, form.cleaned_data["name"], form.cleaned_data["scopes"])
             form = TokenForm()
     context = {
         "team": team,
@@ -77,7 +77,7 @@ def revoke(request: HttpRequest, token_id: int) -> HttpResponse:
     if request.method != "POST":
         token = get_object_or_404(tokens.of(team), pk=token_id)
         return render(request, "runs/revoke.html", {"token": token, "own": token.pk == _own_token(team)})
-    name = tokens.revoke(team, token_id)
+    name = tokens.revoke(request, team, token_id)
     messages.success(request, f"The token “{name}” no longer works.")
     return redirect("connect")
 

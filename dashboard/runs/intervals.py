@@ -17,6 +17,8 @@ from django.views.decorators.http import require_http_methods
 from dashboard.runs.interval_form import IntervalForm, forget
 from dashboard.runs.words import seconds
 from dashboard.teams.access import may_change, run_for
+from dashboard.teams.audit import audit
+from dashboard.teams.models import Area
 from dashboard.teams.sign_in import signed_in
 from ingest.detection.named_intervals import USUAL
 from ingest.detection.windows import FILLS_S
@@ -63,6 +65,7 @@ def intervals(request: HttpRequest, run_id: UUID) -> HttpResponse:
             raise PermissionDenied
         form = IntervalForm(request.POST, run=run)
         if stored := form.stored():
+            audit(request, run.team, Area.INTERVAL, f"defined the interval “{stored}” of {run.project}")
             messages.success(request, f"“{stored}” is measured from now on, {_earlier(stored, run)}")
             return redirect("intervals", run.pk)
     # Before the rounds: what is measured meanwhile is then shown, or asked for once more.
@@ -93,10 +96,12 @@ def interval(request: HttpRequest, run_id: UUID, interval_id: int) -> HttpRespon
             raise PermissionDenied
         if request.POST.get("do") == "delete":
             forget(row, run)
+            audit(request, run.team, Area.INTERVAL, f"deleted the interval “{row}” of {run.project}")
             messages.success(request, f"“{row}” is measured no more.")
             return redirect("intervals", run.pk)
         form = IntervalForm(request.POST, instance=row, run=run)
         if stored := form.stored():
+            audit(request, run.team, Area.INTERVAL, f"changed the interval “{stored}” of {run.project}")
             messages.success(request, f"“{stored}” is changed: it is measured so from now on, {_earlier(stored, run)}")
             return redirect("intervals", run.pk)
     return render(request, "runs/interval.html", _context(run, form, allowed=allowed) | {"row": row})

@@ -14,8 +14,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from dashboard.teams.access import current_team, may_change, run_for
+from dashboard.teams.audit import audit
 from dashboard.teams.meant import elsewhere
-from dashboard.teams.models import Team
+from dashboard.teams.models import Area, Team
 from dashboard.teams.sign_in import signed_in
 from ingest.detection.thresholds import SUBJECTS, Subject, Threshold
 from ingest.models import Run
@@ -86,9 +87,12 @@ def _page(request: HttpRequest, team: Team, run: Run | None, template: str) -> H
             raise PermissionDenied
         form = ThresholdsForm(request.POST, known=own)
         if form.is_valid():
-            count = len(store.change(team.pk, run, form.wanted(), request.user.pk))
-            said = f"{count} changed, and used from the next judgement on." if count else "Nothing was changed."
-            messages.success(request, said)
+            changed = store.change(team.pk, run, form.wanted(), request.user.pk)
+            if changed:
+                of = f"of the run “{run.name}”" if run else "of the team"
+                audit(request, team, Area.THRESHOLD, f"changed thresholds {of}: {', '.join(changed)}")
+            said = f"{len(changed)} changed, and used from the next judgement on."
+            messages.success(request, said if changed else "Nothing was changed.")
             return redirect(request.path)
     others = {} if run is None else queries.set_for(team.pk, None)
     context = {

@@ -5,10 +5,11 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 
-from dashboard.teams.models import Membership, Role, Team
+from dashboard.teams.models import Membership, Role, Team, User
 from ingest.models import Run
 
 Visitor = AbstractBaseUser | AnonymousUser
@@ -79,3 +80,17 @@ def may_change(user: Visitor, team: Team) -> bool:
     if not user.is_authenticated:
         return False
     return Membership.objects.filter(user_id=user.pk, team=team, role__in=roles).exists()
+
+
+def owns(user: Visitor, team: Team) -> bool:
+    """Whether the person may change who belongs to a team, and read its audit."""
+    if not user.is_authenticated:
+        return False
+    return Membership.objects.filter(user_id=user.pk, team=team, role=Role.OWNER).exists()
+
+
+def person(request: HttpRequest) -> User:
+    """Who is signed in; raises PermissionDenied for a visitor."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied
+    return request.user

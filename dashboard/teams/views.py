@@ -21,6 +21,7 @@ def login_link(request: HttpRequest, secret: str) -> HttpResponse:
     user = login_links.consume(secret)
     if user is None:
         return render(request, "teams/link_used.html", status=410)
+    request.signed_in_by = "a link"  # type: ignore[attr-defined]
     login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
     return redirect(settings.LOGIN_REDIRECT_URL)
 

@@ -23,16 +23,22 @@ _MAX_HEADER_CHARS = 512
 
 @dataclass(frozen=True, slots=True)
 class TokenInfo:
-    """A valid token: the team that it speaks for, and what it may do (ingest, read, admin)."""
+    """A valid token: the team that it speaks for, what it may do (ingest, read, admin), and how people know it."""
 
     id: int
     team_id: UUID
     scopes: frozenset[str]
     expires_at: dt.datetime | None
+    shown: str
+
+    @property
+    def expired(self) -> bool:
+        """Whether its time is over, which may be while it is remembered."""
+        return self.expires_at is not None and self.expires_at <= timezone.now()
 
     def may(self, scope: str) -> bool:
         """Whether the token is good for `scope` now."""
-        return scope in self.scopes and (self.expires_at is None or self.expires_at > timezone.now())
+        return scope in self.scopes and not self.expired
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +102,7 @@ def look_up(digest: bytes) -> TokenInfo | None:
         _seen.forget(digest)
         _unknown.put(digest, Remembered(time.monotonic(), None))
         return None
-    info = TokenInfo(row.pk, row.team_id, frozenset(row.scopes), row.expires_at)
+    info = TokenInfo(row.pk, row.team_id, frozenset(row.scopes), row.expires_at, str(row))
     if row.last_used_at is None or now - row.last_used_at > _NOTE_USE_EVERY:
         note_use(row.pk, now)
     _unknown.forget(digest)

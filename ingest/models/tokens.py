@@ -1,5 +1,6 @@
 """Tokens: what agents and scripts show instead of a session; only their hash is kept."""
 
+from django.conf import settings
 from django.db import models
 
 
@@ -15,6 +16,7 @@ class Token(models.Model):
     digest = models.BinaryField(unique=True, max_length=32)
     scopes = models.JSONField(default=list, help_text="Of ingest, read, admin.")
     created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     last_used_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)

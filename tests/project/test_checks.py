@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 KEY = "k3y-" * 20 + "abcdefghij"
 
@@ -46,3 +48,27 @@ def test_plain_http_across_a_network_is_told(tmp_path: Path) -> None:
 def test_plain_http_on_the_loopback_is_not(tmp_path: Path) -> None:
     result = check(tmp_path, ROUNDWATCH_SECRET_KEY=KEY, ROUNDWATCH_PUBLIC_URL="http://127.0.0.1:8000")
     assert "roundwatch." not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("issuer", "told"),
+    [
+        ("https://login.example.org", False),
+        ("http://login.example.org", True),
+        ("http://127.0.0.1:8080/realm", False),
+        ("http://localhost:8080", False),
+    ],
+)
+def test_a_provider_that_is_asked_in_the_clear_is_told(tmp_path: Path, issuer: str, *, told: bool) -> None:
+    result = check(
+        tmp_path, ROUNDWATCH_SECRET_KEY=KEY, ROUNDWATCH_PUBLIC_URL="https://watch.example.org",
+        ROUNDWATCH_OIDC_ISSUER=issuer, ROUNDWATCH_OIDC_CLIENT_ID="c", ROUNDWATCH_OIDC_CLIENT_SECRET="s",
+    )  # fmt: skip
+    assert ("roundwatch.W003" in result.stderr) == told
+    assert (result.returncode == 0) == (not told)
+
+
+def test_half_a_provider_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    result = check(tmp_path, ROUNDWATCH_SECRET_KEY=KEY, ROUNDWATCH_OIDC_ISSUER="https://login.example.org")
+    assert result.returncode != 0
+    assert "ROUNDWATCH_OIDC_ISSUER needs ROUNDWATCH_OIDC_CLIENT_ID" in result.stderr

@@ -68,3 +68,29 @@ def test_a_bad_database_url_is_refused_without_repeating_its_password(given: str
     with pytest.raises(ImproperlyConfigured, match="^D ") as refused:
         env.database("D", "", source={"D": given})
     assert "secret" not in str(refused.value)
+
+
+OIDC = {"O_ISSUER": "https://login.example.org/realm/", "O_CLIENT_ID": "roundwatch", "O_CLIENT_SECRET": "s"}
+
+
+def test_a_single_sign_on_is_told_by_three_variables() -> None:
+    told = env.single_sign_on("O", source=OIDC)
+    assert told
+    assert (told["client_id"], told["secret"], told["name"]) == ("roundwatch", "s", "single sign-on")
+    assert told["settings"]["server_url"] == "https://login.example.org/realm"
+    named = env.single_sign_on("O", source=OIDC | {"O_NAME": "Campus"})
+    assert named
+    assert named["name"] == "Campus"
+    assert env.single_sign_on("O", source={"O_NAME": "Campus"}) is None
+
+
+@pytest.mark.parametrize("missing", ["O_ISSUER", "O_CLIENT_ID", "O_CLIENT_SECRET"])
+def test_half_a_single_sign_on_is_refused(missing: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match=r"^O_ISSUER (is missing|needs)"):
+        env.single_sign_on("O", source={name: value for name, value in OIDC.items() if name != missing})
+
+
+@pytest.mark.parametrize("issuer", ["login.example.org", "ftp://a", "https://", "https://a?b=c", "https://a#b"])
+def test_an_issuer_that_is_no_address_is_refused(issuer: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="^O_ISSUER must look like"):
+        env.single_sign_on("O", source=OIDC | {"O_ISSUER": issuer})

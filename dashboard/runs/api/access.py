@@ -20,11 +20,15 @@ _SAFE = {"GET", "HEAD", "OPTIONS"}
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Lists are of `team`; a single run may be of any of `teams`, and changed where its team is in `changes`."""
+    """Lists are of `team`; a single run may be of any of `teams`, and changed where its team is in `changes`.
+
+    `token` is what the audit calls the token that was shown; empty for a person.
+    """
 
     team: UUID
     teams: frozenset[UUID]
     changes: frozenset[UUID]
+    token: str = ""
 
 
 class Token(HttpBearer):
@@ -33,13 +37,13 @@ class Token(HttpBearer):
     def authenticate(self, request: HttpRequest, token: str) -> Caller:
         """The token's team; raises 401 for a bad token and 403 for one whose scope does not reach."""
         info = authenticate(f"Bearer {token}")
-        if info is None:
+        if info is None or info.expired:
             raise AuthenticationError
         needed = {"read", "admin"} if request.method in _SAFE else {"admin"}
         if not any(info.may(scope) for scope in needed):
             raise Refusal(403, f"This token lacks the scope {' or '.join(sorted(needed))}.")
         own = frozenset({info.team_id})
-        return Caller(info.team_id, own, own)
+        return Caller(info.team_id, own, own, f"token {info.shown}")
 
 
 class Session(APIKeyCookie):

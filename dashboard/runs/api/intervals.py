@@ -12,6 +12,8 @@ from dashboard.runs.api.errors import Refusal
 from dashboard.runs.api.paging import Text
 from dashboard.runs.api.shapes import Listed
 from dashboard.runs.interval_form import IntervalForm, forget
+from dashboard.teams.audit import audit
+from dashboard.teams.models import Area
 from ingest.models import Interval, Run
 from ingest.queries import intervals
 
@@ -59,7 +61,10 @@ def define_interval(request: HttpRequest, run_id: UUID, told: Definition) -> Sta
 
     A check is judged anew over the newest window of rounds and up to twenty before it.
     """
-    return Status(201, _shape(_saved(told, run_to_change(request, run_id), Interval())))
+    run = run_to_change(request, run_id)
+    row = _saved(told, run, Interval())
+    audit(request, run.team_id, Area.INTERVAL, f"defined the interval “{row}” of {run.project}")
+    return Status(201, _shape(row))
 
 
 @router.get("/runs/{uuid:run_id}/intervals/{int:interval_id}", response=DefinitionShape)
@@ -72,14 +77,18 @@ def get_interval(request: HttpRequest, run_id: UUID, interval_id: int) -> dict[s
 def change_interval(request: HttpRequest, run_id: UUID, interval_id: int, told: Definition) -> dict[str, Any]:
     """Define an interval otherwise, from now on and for earlier rounds as with a new one."""
     run = run_to_change(request, run_id)
-    return _shape(_saved(told, run, _one(run, interval_id)))
+    row = _saved(told, run, _one(run, interval_id))
+    audit(request, run.team_id, Area.INTERVAL, f"changed the interval “{row}” of {run.project}")
+    return _shape(row)
 
 
 @router.delete("/runs/{uuid:run_id}/intervals/{int:interval_id}", response={204: None})
 def forget_interval(request: HttpRequest, run_id: UUID, interval_id: int) -> Status[None]:
     """Have it measured no more; what its check found is taken back."""
     run = run_to_change(request, run_id)
-    forget(_one(run, interval_id), run)
+    row = _one(run, interval_id)
+    forget(row, run)
+    audit(request, run.team_id, Area.INTERVAL, f"deleted the interval “{row}” of {run.project}")
     return Status(204, None)
 
 

@@ -10,6 +10,8 @@ from pydantic import ConfigDict, field_validator
 from dashboard.runs.api.access import caller, run_of, run_to_change
 from dashboard.runs.api.paging import Paging, Period, Text, answered, moment_and_id, numbers
 from dashboard.runs.api.shapes import ConditionsShape, Listed, RunShape, WorkerShape, moment, seconds
+from dashboard.teams.audit import audit
+from dashboard.teams.models import Area
 from ingest.models import Worker
 from ingest.models.runs import RunState
 from ingest.queries import conditions, runs
@@ -65,14 +67,19 @@ def get_run(request: HttpRequest, run_id: UUID) -> dict[str, Any]:
 @router.patch("/runs/{uuid:run_id}", response=RunShape)
 def change_run(request: HttpRequest, run_id: UUID, change: Change) -> dict[str, Any]:
     """Change a run's name, tags or notes."""
-    run = changes.change(run_to_change(request, run_id), change.model_dump(exclude_unset=True))
+    asked = change.model_dump(exclude_unset=True)
+    run = changes.change(run_to_change(request, run_id), asked)
+    if asked:
+        audit(request, run.team_id, Area.RUN, f"changed {', '.join(asked)} of the run “{run.name}” ({run.pk})")
     return shape(runs.figures(run))
 
 
 @router.delete("/runs/{uuid:run_id}", response={204: None, 202: None})
 def delete_run(request: HttpRequest, run_id: UUID) -> Status[None]:
     """Delete a run with all that is known of it: 204 when all of it is gone, 202 while a large one is going."""
-    return Status(204 if deletion.begin(run_to_change(request, run_id).pk) else 202, None)
+    run = run_to_change(request, run_id)
+    audit(request, run.team_id, Area.RUN, f"deleted the run “{run.name}” of {run.project} ({run.pk})")
+    return Status(204 if deletion.begin(run.pk) else 202, None)
 
 
 @router.get("/runs/{uuid:run_id}/workers", response=Listed[WorkerShape])

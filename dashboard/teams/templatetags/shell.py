@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.forms import BoundField
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
@@ -18,7 +19,7 @@ register.filter("legible", legible)
 
 @register.inclusion_tag("shell/team_menu.html", takes_context=True)
 def team_menu(context: dict[str, Any]) -> dict[str, Any]:
-    """Show the team looked at, and a switch where the person belongs to several."""
+    """Show the team looked at with the way to its pages, and a switch where the person belongs to several."""
     request: HttpRequest = context["request"]
     teams, team = _choice(request)
     return {"request": request, "csrf_token": context.get("csrf_token"), "teams": teams, "team": team}
@@ -38,6 +39,12 @@ def _choice(request: HttpRequest) -> tuple[list[Team], Team | None]:
         found = choice_of(request)
         setattr(request, _CHOICE, found)
     return found
+
+
+@register.simple_tag
+def single_sign_on() -> str:
+    """What the organisation's provider is called; empty where there is none."""
+    return str(settings.OIDC_NAME)
 
 
 @register.filter

@@ -15,7 +15,7 @@ from dashboard.alerts.models import Alert, Channel, Delivery, Rule
 from dashboard.live.routing import websocket_urlpatterns
 from dashboard.project.routing import sockets
 from dashboard.teams import tokens
-from dashboard.teams.models import Team, User
+from dashboard.teams.models import Membership, Team, User
 from ingest.models import Event, Finding, Interval, Phase, Run, Stream, Token
 from tests.cast import Cast, browser_of, make_cast
 from tests.dashboard.live.watcher import act
@@ -63,6 +63,7 @@ def known(cast: Cast) -> dict[str, str]:
         "rule_id": str(Rule.objects.get(name=SECRET).pk),
         "channel_id": str(Channel.objects.get().pk),
         "interval_id": str(Interval.objects.get().pk),
+        "member_id": str(Membership.objects.get(user=cast.member).pk),
     }
 
 
@@ -101,6 +102,7 @@ def test_a_stranger_learns_nothing_at_any_path(cast: Cast) -> None:
     assert Run.objects.count() == 1
     assert Token.objects.get(name=SECRET).revoked_at is None
     assert (Alert.objects.get().state, Channel.objects.count()) == ("open", 1)
+    assert Membership.objects.filter(team=cast.team).count() == 3
 
 
 def test_a_visitor_learns_nothing_at_any_path(cast: Cast) -> None:

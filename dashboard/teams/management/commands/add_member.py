@@ -24,11 +24,17 @@ class Command(BaseCommand):
     def handle(self, *args: Any, team: str, user: str, role: Role, **options: Any) -> None:
         """Add or change the membership, or say in one sentence why not."""
         reach_database()
-        found = next((each for each in Team.objects.all() if team in (each.name, each.slug, str(each.pk))), None)
-        if found is None:
+        found = [each for each in Team.objects.all() if team in (each.name, each.slug, str(each.pk))]
+        if not found:
             raise CommandError(f"There is no team {team!r}.")
+        if len(found) > 1:
+            raise CommandError(f"There are {len(found)} teams {team!r}; say which by one of {_ids(found)}.")
         try:
-            person = add_member(found, user, Role(role))
+            person = add_member(found[0], user, Role(role))
         except ValueError as error:
             raise CommandError(f"Nobody was added: {error}.") from None
-        self.stdout.write(f"{person.username} is now {role} of {found.name}.")
+        self.stdout.write(f"{person.username} is now {role} of {found[0].name}.")
+
+
+def _ids(teams: list[Team]) -> str:
+    return ", ".join(str(each.pk) for each in teams)

@@ -1,0 +1,1 @@
+"""Pages about teams and the people in them, one file each."""
