@@ -17,15 +17,16 @@ from dashboard.runs.conditions import Row, configured
 from dashboard.runs.figures import Figure, figures
 from dashboard.teams.access import may_change, run_for
 from dashboard.teams.sign_in import signed_in
-from ingest.models import Run, Worker
+from ingest.models import Run
 from ingest.queries import run_rounds, run_story, run_work
 from ingest.queries.run_rounds import Rounds
 from roundwatch.wire import KINDS
 
 _CONDITIONS = ("devices", "driver", "cuda", "rocm", "nccl", "torch", "python", "cpu_model", "memory_bytes")
 _MOST_MACHINES = 64
-_MOST_WORKERS = 256  # on the whole page
-_MOST_CONFIGURED = 1_000
+_MOST_WORKERS = 128  # on the whole page
+_MOST_CONFIGURED = 300
+_MOST_STORIES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Crew:
     """A machine with those of its workers that are listed."""
 
     machine: run_story.Machine
-    listed: list[Worker]
+    listed: list[run_story.Member]
 
     @property
     def more(self) -> int:
@@ -81,7 +82,8 @@ def overview(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "figures": _figures(run, rounds),
         "bar": pictures.bar(_shares(rounds)), "kinds": KINDS,
         "strip": round_strip.strip(run.pk, rounds, _found(told)),
-        "stories": [Story(one, _moment(run, one)) for one in told], "most_stories": run_story.MOST_FINDINGS,
+        "stories": [Story(one, _moment(run, one)) for one in told[:_MOST_STORIES]],
+        "unlisted_stories": max(0, len(told) - _MOST_STORIES), "more_stories": len(told) >= run_story.MOST_FINDINGS,
         "machines": crews(machines[:_MOST_MACHINES]),
         "unlisted_machines": max(0, len(machines) - _MOST_MACHINES),
         "workers": sum(len(machine.workers) for machine in machines),

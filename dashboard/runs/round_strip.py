@@ -11,7 +11,7 @@ from dashboard.runs.words import seconds
 from ingest.queries.run_rounds import Rounds
 
 WIDTH, HEIGHT = 1200, 72
-MOST_COLUMNS = 240
+MOST_COLUMNS = 120
 _MARK = 6  # the height of a finding's mark, above the columns
 _WIDEST = 150.0
 

@@ -34,13 +34,26 @@ class Told:
         return self.finding.state == FindingState.OPEN
 
 
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A worker as a list of them tells it; of a thousand, rows of the model would take longer to make than to read."""
+
+    name: str
+    role: str
+    rank: int | None
+    host: str
+    site: str | None
+    state: str
+    state_reason: str
+
+
 @dataclass(slots=True)
 class Machine:
     """Workers that ran on a machine, in order; `name` is "" where no machine was told."""
 
     name: str
     hosts: list[str] = field(default_factory=list)
-    workers: list[Worker] = field(default_factory=list)
+    workers: list[Member] = field(default_factory=list)
 
 
 def findings(run: Run) -> list[Told]:
@@ -53,11 +66,12 @@ def findings(run: Run) -> list[Told]:
 
 
 def machines(run: Run) -> list[Machine]:
-    """In order of their first worker; `last_seen` and state are those of each worker."""
+    """In order of their first worker."""
     found: dict[str, Machine] = {}
-    rows = Worker.objects.filter(run=run).order_by("index")
-    for worker in rows.only("index", "name", "role", "rank", "machine", "host", "site", "state", "state_reason"):
-        machine = found.setdefault(worker.machine, Machine(worker.machine))
+    rows = Worker.objects.filter(run=run).order_by("index").values_list("machine", *Member.__slots__)
+    for name, *rest in rows:
+        worker = Member(*rest)
+        machine = found.setdefault(name, Machine(name))
         machine.workers.append(worker)
         if worker.host and worker.host not in machine.hosts:
             machine.hosts.append(worker.host)
