@@ -2,7 +2,18 @@
 
 from django.urls import path
 
-from dashboard.runs import conditions, connect, editing, intervals, list_acts, thresholds, views
+from dashboard.runs import (
+    conditions,
+    connect,
+    editing,
+    intervals,
+    list_acts,
+    metrics,
+    overview,
+    round_table,
+    thresholds,
+    views,
+)
 
 urlpatterns = [
     # The team's runs, newest first
@@ -14,6 +25,11 @@ urlpatterns = [
     # A run's name, tags, note, star and archive; whether it is to go
     path("runs/<uuid:run_id>/edit/", editing.edit, name="edit_run"),
     path("runs/<uuid:run_id>/delete/", editing.delete, name="delete_run"),
+    # A run on one page, its rounds as a table, and numbers over time with the figures of one chart
+    path("runs/<uuid:run_id>/overview/", overview.overview, name="run_overview"),
+    path("runs/<uuid:run_id>/rounds/", round_table.rounds, name="run_rounds"),
+    path("runs/<uuid:run_id>/metrics/", metrics.metrics, name="run_metrics"),
+    path("runs/<uuid:run_id>/metrics/figures", metrics.figures, name="run_metric_figures"),
     # What its hosts are and may use
     path("runs/<uuid:run_id>/conditions/", conditions.conditions, name="conditions"),
     # What is measured between which boundaries of its rounds; POST defines, changes or deletes

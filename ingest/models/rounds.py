@@ -45,6 +45,13 @@ class Round(models.Model):
             models.Index(fields=["run", "begin_ns"], name="round_time"),
             models.Index(fields=["run"], condition=models.Q(closed=False), name="round_open"),
             models.Index(
+                models.F("run"),
+                (models.F("end_ns") - models.F("begin_ns")).desc(),
+                models.F("index").desc(),
+                condition=models.Q(closed=True, end_ns__isnull=False),
+                name="round_wall",
+            ),
+            models.Index(
                 fields=["id"],
                 condition=models.Q(closed=True) & ~models.Q(verdict_version=models.F("data_version")),
                 name="round_unjudged",

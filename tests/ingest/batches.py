@@ -133,13 +133,14 @@ class Recorder:
         worker: str | None = None,
         unit: str = "",
         source: str = "host",
+        round: int = -1,  # noqa: A002 - the wire's word
     ) -> Self:
         """A reading."""
         number, draft = self._take(time_ns), self._draft
         device_index = -1 if device is None else draft.name(device)
         worker_index = -1 if worker is None else draft.name(worker)
         index = draft.metric(wire.Metric(name=metric, unit=unit, source=source))
-        draft.samples.append((number, time_ns, index, device_index, value, worker_index, 0, -1))
+        draft.samples.append((number, time_ns, index, device_index, value, worker_index, 0, round))
         return self
 
     def drop(self, span: int, count: int, *, from_ns: int | None = None, to_ns: int | None = None) -> Self:

@@ -7,7 +7,7 @@ import { CHOICES } from "./toolbar.js";
 const MARGIN = 0.08;
 
 export class Actions {
-  /** `on`: changed(), announce(facts), scrollTo(row). */
+  /** `on`: changed(), announce(facts), scrollTo(row), link(). */
   constructor(page, on) {
     Object.assign(this, { page, on });
   }
@@ -37,10 +37,6 @@ export class Actions {
     if (!this.page.view.follow) return this.follow();
     this.page.view.follow = false;
     return this.on.changed();
-  }
-
-  all() {
-    this.extent({ all: true });
   }
 
   /** Shows the selected phase, else the round in question, with room at both sides. */
@@ -156,6 +152,10 @@ export class Actions {
     const { ui, store } = this.page;
     ui.mark = ui.cursor ?? locate(store, ui.selection)?.start ?? null;
     this.on.changed();
+  }
+
+  link() {
+    this.on.link();
   }
 
   search() {

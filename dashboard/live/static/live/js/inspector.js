@@ -76,7 +76,7 @@ function readingList(more) {
   return rows.length > 0 && el("dl", { class: "readings", "aria-label": "While it ran" }, rows.map(([label, text, tone]) => [el("dt", {}, label), el("dd", { "data-tone": tone }, text)]));
 }
 
-function phaseSection(store, facts, more, age, stacks, close) {
+function phaseSection(store, facts, more, age, stacks, { close, link }) {
   const attrs = attributes(more);
   return el("section", { class: "card phase" },
     el("header", {}, el("h3", {}, swatch(facts.kind), title(facts)), el("button", { type: "button", class: "icon", "aria-label": "Close", click: close }, "×")),
@@ -84,6 +84,7 @@ function phaseSection(store, facts, more, age, stacks, close) {
     age,
     facts.event ? censusTable(facts, more, facts.words) : readingList(more),
     attrs.length > 0 && el("dl", {}, attrs.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])),
+    el("p", {}, el("button", { type: "button", class: "button", title: "C", "aria-label": "Copy a link to it", click: link }, "Copy link")),
     stacks);
 }
 
@@ -129,7 +130,7 @@ export class Inspector {
     Object.assign(this, { stamp, subject });
     fill(this.element,
       failure && failureCard(failure, words),
-      facts && phaseSection(store, facts, this.more, this.age, stacks, this.on.close),
+      facts && phaseSection(store, facts, this.more, this.age, stacks, this.on),
       area && areaSection(area, this.on.close),
       round ? roundSection({ store, round, last, words, now, byWorker }, { ...this.on, theme: this.theme, analysis: this.analysis }) : el("p", { class: "muted" }, `What kept the GPUs waiting stands here as soon as a ${words.round} has begun.`),
       this.#findings(findings, { store, words, round, show: this.on.show, stacks: this.taken }));

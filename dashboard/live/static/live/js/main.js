@@ -1,6 +1,7 @@
 // Starts the live page of a run: wires what is known, what is drawn and what people do.
 
 import { Actions } from "./actions.js";
+import { copy } from "./clipboard.js";
 import { Connection } from "./connection.js";
 import { ofBar, ofEvent } from "./detail.js";
 import { el, fill, say } from "./dom.js";
@@ -46,12 +47,17 @@ const actions = new Actions(page, {
     if (!row || (row.y >= page.viewport.top && row.y + row.height <= page.viewport.top + page.viewport.height)) return;
     elements.scroller.scrollTop += row.y - page.viewport.top - page.viewport.height / 2;
   },
+  async link() {
+    const done = await copy(page.link());
+    toolbar.copied(done);
+    say(elements.live, done ? "A link is on the clipboard" : "The link could not be copied");
+  },
 });
 const status = new Status(elements, { clear: () => actions.choose("filter", "") });
 const toolbar = new Toolbar(elements, actions);
 const stacks = new Stacks(`${base}stacks`, (text) => say(elements.live, text));
 const analysis = new RoundInspector(`${base}analysis`, { go: (piece, begin, end) => reach(page, actions, piece, begin, end), changed: () => renderer.invalidate(true) });
-const inspector = new Inspector(elements.inspector, { details: page.details, theme, stacks, analysis }, { close: () => actions.close(), step: (by) => actions.round(by), ranks: () => actions.flip("ranks"), show: (selection) => reachPhase(page, actions, selection) });
+const inspector = new Inspector(elements.inspector, { details: page.details, theme, stacks, analysis }, { close: () => actions.close(), link: () => actions.link(), step: (by) => actions.round(by), ranks: () => actions.flip("ranks"), show: (selection) => reachPhase(page, actions, selection) });
 const ranks = new Ranks(elements.ranks, `${base}step`, { step: (by) => actions.round(by), pick: (lane) => actions.open(lane), changed: () => renderer.invalidate(true) });
 const roundStrip = new RoundStrip(elements.rounds, {
   pick: (first, last) => actions.rounds(first, last),

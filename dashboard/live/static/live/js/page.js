@@ -107,6 +107,18 @@ export class Page {
     }, URL_DELAY_MS);
   }
 
+  /** The address of a phase or event, else of the moment in sight; it shows the same however the run goes on. */
+  link(facts = this.selected()) {
+    const { view, store } = this;
+    const end = facts?.open ? this.now() : facts?.end;
+    const room = facts && Math.max((end - facts.start) / 2, (view.to - view.from) / 20);
+    const [from, to] = facts ? [facts.start - room, end + room] : [view.from, view.to];
+    const window = { from: String(store.toUnix(from)), to: String(store.toUnix(to)) };
+    const round = facts?.round >= 0 ? facts.round : (this.round()?.index ?? null);
+    const selection = facts && { attempt: facts.attempt, id: facts.id };
+    return `${location.origin}${location.pathname}?${format({ ...this.#state(), window, extent: null, round, selection })}`;
+  }
+
   #state() {
     const { ui, view, store } = this;
     const unix = (time) => String(store.toUnix(time));

@@ -18,6 +18,9 @@ export const CHOICES = {
   rows: [["auto", "Rows: auto"], ["comfortable", "Rows: comfortable"], ["compact", "Rows: compact"], ["overview", "Rows: overview"]],
 };
 
+const COPY = "Copy link";
+const SAID_MS = 2000;
+
 /** What to follow, as [value, label]; `short` where rounds are too short for that. */
 export function extentsOf(extent, short) {
   const offered = short ? OF_TIME : EXTENTS;
@@ -40,10 +43,11 @@ export class Toolbar {
     this.reading = el("select", { class: "button reading", "aria-label": "Reading under the lanes", title: "A reading under the lanes (U), but for those of the overview", change: () => actions.choose("track", this.reading.value) });
     this.table = el("button", { type: "button", class: "button", title: "T", click: () => actions.flip("table") }, "Table");
     this.ranks = el("button", { type: "button", class: "button", title: "E", click: () => actions.flip("ranks") });
+    this.link = el("button", { type: "button", class: "button", title: "To the selected phase, or to what is in sight (C)", click: () => actions.link() }, COPY);
     this.filter = el("input", { type: "search", class: "filter", placeholder: "Filter /", "aria-label": "Filter lanes", maxlength: 128, input: () => actions.choose("filter", this.filter.value) });
     this.legend = el("div", { class: "legend" });
     const help = el("button", { type: "button", class: "button icon", title: "Keys (?)", "aria-label": "Keys", click: () => actions.help() }, "?");
-    fill(toolbar, this.follow, this.extent, ...Object.values(this.choices), this.reading, this.table, this.ranks, help, this.legend);
+    fill(toolbar, this.follow, this.extent, ...Object.values(this.choices), this.reading, this.table, this.ranks, this.link, help, this.legend);
     fill(gutter, this.filter);
   }
 
@@ -60,6 +64,13 @@ export class Toolbar {
     const kinds = KINDS.filter((kind) => (kind === "wait" && waits) || phases.some((phase) => phase?.kind === kind));
     if (this.kinds !== kinds.join()) fill(this.legend, kinds.map((kind) => el("span", {}, swatch(kind), kind)));
     this.kinds = kinds.join();
+  }
+
+  /** Says for a moment whether a link is on the clipboard. */
+  copied(done) {
+    say(this.link, done ? "Copied" : "Not copied");
+    clearTimeout(this.saying);
+    this.saying = setTimeout(() => say(this.link, COPY), SAID_MS);
   }
 
   /** What of the samples can be drawn; what a link asks for is kept, even where this run has none of it. */

@@ -9,7 +9,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies: ClassVar = [
-        ("ingest", "0011_run_list"),
+        ("ingest", "0012_round_wall"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
