@@ -1,4 +1,4 @@
-"""Runs as a Django app; it has no tables."""
+"""Runs as a Django app."""
 
 from django.apps import AppConfig
 
