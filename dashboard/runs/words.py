@@ -63,6 +63,10 @@ def findings(row: RunRow) -> str:
     if row.finding is None:
         return ""
     count = f"{row.open_findings} open" if row.open_findings else f"{row.all_findings} resolved"
-    what = _FINDINGS.get(row.finding.kind, row.finding.kind)
-    phase = legible(row.finding.phase)
-    return f"{count}: {what} {phase}" if phase else f"{count}: {what.removesuffix(':')}"
+    return f"{count}: {finding_words(row.finding.kind, legible(row.finding.phase))}"
+
+
+def finding_words(kind: str, phase: str) -> str:
+    """What a finding says in a word or two: "slow encode", "check failed: to applied"."""
+    what = _FINDINGS.get(kind, kind)
+    return f"{what} {phase}" if phase else what.removesuffix(":")

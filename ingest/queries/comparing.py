@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,9 +43,9 @@ class Measured:
     name: str
     between: str
     most_s: float | None
-    seconds: list[float] = field(default_factory=list)
-    passed: int = 0
-    judged: int = 0
+    seconds: list[float]
+    passed: int
+    judged: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def rounds_of(run: Run) -> RunRounds:
         rows = cursor.fetchall()[::-1]
         cursor.execute(_EARLIEST, [run.pk])
         first = cursor.fetchone()
-    warm = [row for row in rows if not _warms_up(row, first, rows)]
+    warm = _after_warm_up(rows, first)
     return RunRounds(
         run=run, ids=[row[0] for row in warm], indexes=[row[1] for row in warm], begins_ns=[row[2] for row in warm],
         ends_ns=[row[3] for row in warm], seconds=[(row[3] - row[2]) / 1e9 for row in warm],
@@ -92,13 +92,13 @@ def rounds_of(run: Run) -> RunRounds:
     )  # fmt: skip
 
 
-def _warms_up(row: tuple[Any, ...], first: tuple[int, int], rows: Sequence[tuple[Any, ...]]) -> bool:
-    """The run's first round, or, of steps, its first while, as detection has it of each attempt."""
-    index, begin_ns = row[1], row[2]
-    if index == first[0]:
-        return True
-    steps = sorted(one[3] - one[2] for one in rows)[(len(rows) - 1) // 2] < STEP_S * 1e9
-    return steps and (index - first[0] < WARMUP_STEPS or begin_ns - first[1] < WARMUP_S * 1e9)
+def _after_warm_up(rows: Sequence[tuple[Any, ...]], first: tuple[int, int] | None) -> list[tuple[Any, ...]]:
+    """All but the run's first round or, of steps, its first while, as detection has it of each attempt."""
+    if not rows or first is None:
+        return []
+    (index, begin_ns), middle_ns = first, sorted(row[3] - row[2] for row in rows)[(len(rows) - 1) // 2]
+    steps, until_ns = (WARMUP_STEPS, WARMUP_S * 1e9) if middle_ns < STEP_S * 1e9 else (1, 0.0)
+    return [row for row in rows if row[1] - index >= steps and row[2] - begin_ns >= until_ns]
 
 
 def analysed(known: RunRounds) -> Analysed:
@@ -110,7 +110,7 @@ def analysed(known: RunRounds) -> Analysed:
     found: dict[tuple[str, str], Measured] = {}
     for _, _, asked, told in rows:
         for one in _decoded(told) if asked == stamp else []:
-            _add(found, *one)
+            _add(found, one)
     comm, exposed = ([float(row[place]) for row in rows if row[place] is not None] for place in (0, 1))
     return Analysed(len(rows), comm, exposed, found)
 
@@ -120,14 +120,13 @@ def _decoded(told: str | None) -> list[Any]:
     return found
 
 
-def _add(
-    found: dict[tuple[str, str], Measured], name: str, between: str, most_s: float | None, passed: bool | None, ns: int
-) -> None:
-    one = found.setdefault((name, between), Measured(name, between, most_s))
-    one.seconds.append(ns / 1e9)
-    answered = passed is not None
+def _add(found: dict[tuple[str, str], Measured], told: Sequence[Any]) -> None:
+    name, between, most_s, passed, length_ns = told
+    before = found.get((name, between))
+    seconds = [*before.seconds, length_ns / 1e9] if before else [length_ns / 1e9]
+    was_passed, was_judged = (before.passed, before.judged) if before else (0, 0)
     found[name, between] = Measured(
-        name, between, most_s, one.seconds, one.passed + (passed is True), one.judged + answered
+        name, between, most_s, seconds, was_passed + (passed is True), was_judged + (passed is not None)
     )
 
 
