@@ -39,6 +39,8 @@ def peaks(known: RunRounds) -> list[Peak]:
     with connection.cursor() as cursor:
         cursor.execute(SERIES, [*streams_of(run), wanted])
         series = {key: (lane, metric) for key, lane, _, metric, _ in cursor.fetchall() if lane is not None}
+        if not series:
+            return []
         cursor.execute(_PEAKS, [list(series), *window, run.first_day])
         highest = dict(cursor.fetchall())
         roles = {worker.lane: worker.role for worker in workers_of(cursor, run.pk)}
