@@ -101,7 +101,7 @@ def test_a_finding_in_the_timeline_leads_to_an_investigation(
 ) -> None:
     add_finding(runs[0], [1])
     with looking(browser, web, people, f"/runs/{runs[0].pk}/?round=1") as page:
-        page.get_by_role("link", name="Investigate: Slow encode").first.click()
+        page.get_by_role("link", name=re.compile("Investigate: Slow")).first.click()
         page.get_by_label("What was changed?").fill("A thread for each CPU of the quota")
         page.get_by_role("button", name="Open the investigation").click()
         expect(page.get_by_role("heading", name="slow encode")).to_be_visible()

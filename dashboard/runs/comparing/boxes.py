@@ -15,6 +15,7 @@ HEIGHT = 18
 MOST_PHASES = 40
 _SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _LEAST = 1.5  # px, so that phases of one length are seen
+_NOTHING_S = 1e-9  # less than clocks count
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def phases(taken: Taken, sides: Sequence[str]) -> list[Phase]:
 def _phase(name: str, kind: int, by_side: Mapping[str, Floats], sides: Sequence[str]) -> Phase:
     found = {side: np.quantile(by_side[side], _SHARES).tolist() for side in sides if side in by_side}
     most = max(quantiles[-1] for quantiles in found.values())
-    scale = (WIDTH - _LEAST) / most if most > 0 else 0.0
+    scale = (WIDTH - _LEAST) / most if most > _NOTHING_S else 0.0
     boxes = [_box(side, quantiles, len(by_side[side]), scale) for side, quantiles in found.items()]
     return Phase(name, KINDS[kind] if 0 <= kind < len(KINDS) else "other", boxes, seconds(most))
 

@@ -17,7 +17,7 @@ from roundwatch.wire import KINDS
 
 ROW = 18
 MOST_LANES = 40
-TICKS = (0, 20, 40, 60, 80, 100)  # in percent of the axis
+_TICKS = (0, 20, 40, 60, 80, 100)  # in percent of the axis
 _MOST_BARS = 2_400  # of all Gantts of a page
 _MOST_ROWS = 40
 _INSET = 4
@@ -102,6 +102,12 @@ def gantt(side: str, run: Run, found: OneRound, share: int) -> Gantt:
 def axis_ms(gantts: Sequence[Gantt]) -> float:
     """How far the common axis reaches: as far as the longest of the rounds."""
     return round(max((one.wall_s for one in gantts), default=0.0) * _UNITS, 3) or 1.0
+
+
+def ticks(gantts: Sequence[Gantt]) -> list[tuple[int, str]]:
+    """Where ticks are, in percent of the whole axis, and what stands there."""
+    all_ms = axis_ms(gantts)
+    return [(at, seconds(all_ms / _UNITS * at / 100) if at else "0\N{NO-BREAK SPACE}s") for at in _TICKS]
 
 
 def _lanes(spans: Spans) -> Ints:

@@ -27,6 +27,7 @@ from ingest.models import Run
 from ingest.queries.comparing import analysed, rounds_of
 from ingest.queries.comparing_memory import peaks
 from ingest.queries.comparing_phases import one_round, phase_seconds
+from roundwatch.wire import KINDS
 
 _MOST_CHARS = 200
 _MOST_FOUND = 12
@@ -91,7 +92,7 @@ def _compared(request: HttpRequest, team: Team, sides: list[Side]) -> dict[str, 
         "form": ComparableForm(differing=differing) if differing and allowed else None, "allowed": allowed,
         "differing": differing, "asked": urlencode(query_of(side.runs for side in sides)),
         "figures": figures.figures([column.known for column in columns]), "gantts": drawn,
-        "axis_ms": gantts.axis_ms(drawn), "ticks": gantts.TICKS, **_phases(sides, columns),
+        "axis_ms": gantts.axis_ms(drawn), "ticks": gantts.ticks(drawn), "kinds": KINDS, **_phases(sides, columns),
     }  # fmt: skip
 
 

@@ -22,9 +22,13 @@ def timed_run(team: Team, name: str, wall_s: float, *, rounds: int = 9, **condit
     return run
 
 
-def told_run(team: Team, key: str, *, encode: float = 2.0, rounds: int = 4) -> Story:
-    """Two trainers and a coordinator exchange; each process holds 3 GiB, the coordinator 5 GiB of a model of 1 GiB."""
-    story = Story(team, scenarios.exchange(key, scenarios.crew(2), rounds=rounds, train=30.0, encode=encode), key=key)
+def told_run(team: Team, key: str, *, encode: float = 2.0, rounds: int = 4, workers: int = 2, named: str = "") -> Story:
+    """Trainers and a coordinator exchange; each process holds 3 GiB, the coordinator 5 GiB of a model of 1 GiB.
+
+    `named` is what their encoding is called otherwise.
+    """
+    told = scenarios.exchange(key, scenarios.crew(workers), rounds=rounds, train=30.0, encode=encode)
+    story = Story(team, scenarios.renamed(told, "encode", named or "encode"), key=key)
     story.tell()
     at = story.at(story.scenario.rounds[-1][1] - 1)
     for name, recorder in story.recorders.items():

@@ -279,6 +279,20 @@ def test_names_of_others_are_text(cast: Cast) -> None:
     assert "&lt;/script&gt;" in told
 
 
+def test_names_of_phases_are_text_in_pictures(cast: Cast) -> None:
+    runs = [told_run(cast.team, key, named=HOSTILE).run for key in ("one", "two")]
+    told = page(browser_of(cast.owner), "&".join(f"run={run.pk}" for run in runs))
+    assert HOSTILE not in told
+    assert told.count("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt; of rank-0") == 2
+
+
+def test_of_very_many_workers_those_that_ended_last_are_drawn_and_the_others_counted(cast: Cast) -> None:
+    runs = [told_run(cast.team, key, workers=44, rounds=2).run for key in ("one", "two")]
+    told = page(browser_of(cast.owner), "&".join(f"run={run.pk}" for run in runs))
+    assert told.count("not drawn: 5 workers that ended earlier") == 2
+    assert told.split('<ol class="lane-names">')[1].split("</ol>")[0].count("<li") == 40
+
+
 def test_longer_runs_take_no_more_queries(cast: Cast) -> None:
     client = browser_of(cast.viewer)
     counts = []
