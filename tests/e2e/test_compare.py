@@ -50,11 +50,14 @@ def test_runs_are_found_by_keys_and_rounds_move_in_step(
     with looking(browser, web, people, "/", width) as page:
         page.get_by_role("navigation", name="Main").get_by_role("link", name="Compare").focus()
         page.keyboard.press("Enter")
-        for name, way in (("slow", "Add as A: slow"), ("quick", "Add as B: quick")):
+        expect(page.get_by_role("heading", name="Compare runs")).to_be_visible()
+        for name, letter in (("slow", "A"), ("quick", "B")):
             page.get_by_role("searchbox").fill(name)
             page.keyboard.press("Enter")
-            page.get_by_role("link", name=way).focus()
+            expect(page.get_by_role("searchbox")).to_have_value(name)
+            page.get_by_role("link", name=f"Add as {letter}: {name}").focus()
             page.keyboard.press("Enter")
+            expect(page.get_by_role("link", name=f"Take {letter} out")).to_be_visible()
         expect(page.get_by_role("heading", name="No speed-up is said")).to_be_visible()
         expect(page).to_have_url(re.compile(rf"\?run={runs[0].pk}&run={runs[1].pk}$"))
         whole = boxes(page)
