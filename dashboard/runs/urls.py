@@ -14,6 +14,9 @@ from dashboard.runs import (
     thresholds,
     views,
 )
+from dashboard.runs.comparing import declaring
+from dashboard.runs.comparing import views as comparing
+from dashboard.runs.investigating import views as investigating
 
 urlpatterns = [
     # The team's runs, newest first
@@ -38,6 +41,15 @@ urlpatterns = [
     # From when on something is found, in all runs of the team and in one; POST changes it
     path("thresholds/", thresholds.of_team, name="thresholds"),
     path("runs/<uuid:run_id>/thresholds/", thresholds.of_run, name="run_thresholds"),
+    # Runs side by side, ?run=&run= or in sides of several, ?a=&a=&b=&b=
+    path("compare/", comparing.compare, name="compare"),
+    # That conditions which differ are held comparable; POST declares (with the runs as above), and revokes
+    path("compare/held/", declaring.comparables, name="comparables"),
+    path("compare/held/<int:comparable_id>/", declaring.comparable, name="comparable"),
+    # What was found and changed, and whether later runs pass the check; POST makes, changes, adds and deletes
+    path("investigations/", investigating.investigations, name="investigations"),
+    path("investigations/new/", investigating.new, name="new_investigation"),
+    path("investigations/<int:investigation_id>/", investigating.investigation, name="investigation"),
     # What to install and paste, and the team's tokens
     path("connect/", connect.connect, name="connect"),
     path("connect/tokens/<int:token_id>/revoke/", connect.revoke, name="revoke_token"),

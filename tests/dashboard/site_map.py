@@ -15,6 +15,7 @@ NOTHING = {
     "run_id": str(uuid.uuid4()), "token_id": "987654321", "slug": "no-team-that-is-1", "alert_id": str(uuid.uuid4()),
     "rule_id": "987654321", "channel_id": "987654321", "interval_id": "987654321",
     "member_id": "987654321",
+    "comparable_id": "987654321", "investigation_id": "987654321",
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from dashboard.alerts.models import Alert, Channel, Delivery, Rule
 from dashboard.live.routing import websocket_urlpatterns
 from dashboard.project.routing import sockets
+from dashboard.runs.models import Comparable, Investigation
 from dashboard.teams import tokens
 from dashboard.teams.models import Membership, Team, User
 from ingest.models import Event, Finding, Interval, Phase, Run, Stream, Token
@@ -43,6 +44,11 @@ def cast(quiet: None) -> Cast:
     channel = Channel.objects.create(team=cast.team, name=SECRET, way="email", settings={"to": f"{SECRET}@example.org"})
     Rule.objects.create(team=cast.team, name=SECRET)
     Interval.objects.create(team=cast.team, project=SECRET, name=SECRET, begin_name=SECRET, end_name=SECRET, most_s=10)
+    at = finding.opened_at
+    Comparable.objects.create(team=cast.team, conditions=[], reason=SECRET, made_at=at)
+    Investigation.objects.create(
+        team=cast.team, project=SECRET, run=story.run, title=SECRET, change=SECRET, since=at, made_at=at, changed_at=at
+    )
     alert = Alert.objects.create(
         team=cast.team, run=story.run, finding=finding, kind="straggler", phase=SECRET, opened_at=finding.opened_at,
         updated_at=finding.opened_at,
@@ -64,6 +70,8 @@ def known(cast: Cast) -> dict[str, str]:
         "channel_id": str(Channel.objects.get().pk),
         "interval_id": str(Interval.objects.get().pk),
         "member_id": str(Membership.objects.get(user=cast.member).pk),
+        "comparable_id": str(Comparable.objects.get().pk),
+        "investigation_id": str(Investigation.objects.get().pk),
     }
 
 

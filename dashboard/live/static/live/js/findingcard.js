@@ -66,7 +66,10 @@ export function headingOf({ kind, name = kind, phase }) {
   return phase ? `${capital(name)} ${isolated(phase)}` : capital(name);
 }
 
-/** A card of one finding; `show` leads to a bar, `stacks` draws what was taken of its processes, `round` may be null. */
+/**
+ * A card of one finding; `show` leads to a bar, `stacks` draws what was taken of its processes, `investigate` is the path
+ * of the page that begins an investigation, `round` may be null.
+ */
 export function findingCard(finding, scene) {
   const { store, words, stacks } = scene;
   const tag = tagOf(finding, words.round);
@@ -76,5 +79,6 @@ export function findingCard(finding, scene) {
     finding.hypothesis && el("p", {}, el("span", { class: "tag hypothesis" }, "hypothesis"), " ", finding.hypothesis),
     judgedText(finding) && el("p", { class: "muted" }, judgedText(finding)),
     marked(finding, scene),
+    scene.investigate && el("p", {}, el("a", { href: `${scene.investigate}?finding=${encodeURIComponent(finding.id)}`, "aria-label": `Investigate: ${headingOf(finding)}` }, "Investigate")),
     stacks.draw(finding, store.lanes));
 }

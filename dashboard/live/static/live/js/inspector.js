@@ -133,7 +133,7 @@ export class Inspector {
       facts && phaseSection(store, facts, this.more, this.age, stacks, this.on),
       area && areaSection(area, this.on.close),
       round ? roundSection({ store, round, last, words, now, byWorker }, { ...this.on, theme: this.theme, analysis: this.analysis }) : el("p", { class: "muted" }, `What kept the GPUs waiting stands here as soon as a ${words.round} has begun.`),
-      this.#findings(findings, { store, words, round, show: this.on.show, stacks: this.taken }));
+      this.#findings(findings, { store, words, round, show: this.on.show, investigate: this.on.investigate, stacks: this.taken }));
     this.taken.restore(this.element);
     if (focused) this.element.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
   }

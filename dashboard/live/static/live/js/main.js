@@ -57,7 +57,7 @@ const status = new Status(elements, { clear: () => actions.choose("filter", "") 
 const toolbar = new Toolbar(elements, actions);
 const stacks = new Stacks(`${base}stacks`, (text) => say(elements.live, text));
 const analysis = new RoundInspector(`${base}analysis`, { go: (piece, begin, end) => reach(page, actions, piece, begin, end), changed: () => renderer.invalidate(true) });
-const inspector = new Inspector(elements.inspector, { details: page.details, theme, stacks, analysis }, { close: () => actions.close(), link: () => actions.link(), step: (by) => actions.round(by), ranks: () => actions.flip("ranks"), show: (selection) => reachPhase(page, actions, selection) });
+const inspector = new Inspector(elements.inspector, { details: page.details, theme, stacks, analysis }, { close: () => actions.close(), link: () => actions.link(), step: (by) => actions.round(by), ranks: () => actions.flip("ranks"), show: (selection) => reachPhase(page, actions, selection), investigate: root.dataset.investigate });
 const ranks = new Ranks(elements.ranks, `${base}step`, { step: (by) => actions.round(by), pick: (lane) => actions.open(lane), changed: () => renderer.invalidate(true) });
 const roundStrip = new RoundStrip(elements.rounds, {
   pick: (first, last) => actions.rounds(first, last),
