@@ -52,7 +52,7 @@ def drop_before(table: str, day: dt.date) -> list[dt.date]:
     _finish_detaching(table)
     old = [found for found in existing(table) if found < day]
     for found in old:
-        name = _name(table, found)
+        name = name_of(table, found)
         _run("ALTER TABLE {} DETACH PARTITION {} CONCURRENTLY", table, name)
         _run("DROP TABLE {}", name)
         _known.discard(found)
@@ -61,7 +61,7 @@ def drop_before(table: str, day: dt.date) -> list[dt.date]:
 
 
 def _make(table: str, day: dt.date) -> None:
-    name = _name(table, day)
+    name = name_of(table, day)
     if _attached(name):
         return
     with transaction.atomic(), connection.cursor() as cursor:
@@ -112,7 +112,8 @@ def _run(template: str, *names: str) -> None:
         )
 
 
-def _name(table: str, day: dt.date) -> str:
+def name_of(table: str, day: dt.date) -> str:
+    """What the partition of `table` for `day` is called."""
     return f"{table}_{day:%Y%m%d}"
 
 

@@ -74,3 +74,10 @@ def may_change(user: Visitor, team: Team) -> bool:
     if not user.is_authenticated:
         return False
     return Membership.objects.filter(user_id=user.pk, team=team, role__in=roles).exists()
+
+
+def owns(user: Visitor, team: Team) -> bool:
+    """Whether the person may change who belongs to a team, and read its audit."""
+    if not user.is_authenticated:
+        return False
+    return Membership.objects.filter(user_id=user.pk, team=team, role=Role.OWNER).exists()

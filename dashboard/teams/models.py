@@ -21,7 +21,7 @@ class User(AbstractUser):
 class Team(models.Model):
     """Owner of runs, members, tokens, rules and alerts.
 
-    Retention is in days; null means the installation's default.
+    Retention is in days; null means the installation's default, for `summary_days` that runs are kept.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -30,6 +30,7 @@ class Team(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     phase_days = models.PositiveIntegerField(null=True)
     sample_days = models.PositiveIntegerField(null=True)
+    summary_days = models.PositiveIntegerField(null=True)
 
     def __str__(self) -> str:
         return self.name

@@ -8,6 +8,7 @@ from ninja.openapi.schema import OpenAPISchema
 
 from dashboard.runs.api.access import Session, Token
 from dashboard.runs.api.errors import handle_errors, only_these_methods
+from dashboard.runs.api.exports import router as exports
 from dashboard.runs.api.findings import router as findings
 from dashboard.runs.api.intervals import router as intervals
 from dashboard.runs.api.records import router as records
@@ -54,5 +55,5 @@ api = Rest(
     auth=[Token(), Session()],
 )
 handle_errors(api)
-for router in (runs, rounds, records, findings, intervals):
+for router in (runs, rounds, records, findings, intervals, exports):
     api.add_router("", router)
