@@ -40,7 +40,7 @@ def existing(table: str) -> list[dt.date]:
             "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass AND NOT inhdetachpending",
             [table],
         )
-        return sorted(day for (name,) in cursor.fetchall() if (day := _day_of(table, name)))
+        return sorted(day for (name,) in cursor.fetchall() if (day := day_of(table, name)))
 
 
 def drop_before(table: str, day: dt.date) -> list[dt.date]:
@@ -99,7 +99,7 @@ def _drop_detached(table: str, day: dt.date) -> None:
             "SELECT relname FROM pg_class WHERE relname LIKE %s AND relkind = 'r' AND NOT relispartition",
             [f"{table}\\_%"],
         )
-        names = [name for (name,) in cursor.fetchall() if (found := _day_of(table, name)) and found < day]
+        names = [name for (name,) in cursor.fetchall() if (found := day_of(table, name)) and found < day]
     for name in names:
         _run("DROP TABLE {}", name)
 
@@ -117,6 +117,7 @@ def name_of(table: str, day: dt.date) -> str:
     return f"{table}_{day:%Y%m%d}"
 
 
-def _day_of(table: str, name: str) -> dt.date | None:
+def day_of(table: str, name: str) -> dt.date | None:
+    """The day of a partition of `table`, by what it is called; None for any other table."""
     match = re.fullmatch(rf"{table}_(\d{{8}})", name)
     return dt.datetime.strptime(match[1], "%Y%m%d").replace(tzinfo=dt.UTC).date() if match else None

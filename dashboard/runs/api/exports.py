@@ -80,7 +80,7 @@ def get_export(request: HttpRequest, run_id: UUID, export_id: UUID) -> dict[str,
 
 @router.get(
     "/runs/{uuid:run_id}/exports/{uuid:export_id}/file",
-    response={200: None}, openapi_extra=_file_of("application/gzip", "application/zip"),
+    response={200: None}, openapi_extra=_file_of("application/gzip", "application/zip"), url_name="export_file",
 )  # fmt: skip
 def get_file(request: HttpRequest, run_id: UUID, export_id: UUID) -> HttpResponseBase:
     """The file of an export that is done."""
@@ -94,7 +94,10 @@ def get_file(request: HttpRequest, run_id: UUID, export_id: UUID) -> HttpRespons
         raise Refusal(404, "The file of this export is no longer there.") from None
 
 
-@router.get("/runs/{uuid:run_id}/trace", response={200: None, 409: None}, openapi_extra=_file_of("application/gzip"))
+@router.get(
+    "/runs/{uuid:run_id}/trace",
+    response={200: None, 409: None}, openapi_extra=_file_of("application/gzip"), url_name="run_trace",
+)  # fmt: skip
 def get_trace(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     """The run as a Chrome trace, made while it is sent; a run of more than 20,000 records is to be exported."""
     run = run_of(request, run_id)
