@@ -40,7 +40,7 @@ def existing(table: str) -> list[dt.date]:
             "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass AND NOT inhdetachpending",
             [table],
         )
-        return sorted(day for (name,) in cursor.fetchall() if (day := day_of(table, name)))
+        return sorted(day for (name,) in cursor.fetchall() if (day := _day_of(table, name)))
 
 
 def drop_before(table: str, day: dt.date) -> list[dt.date]:
@@ -52,7 +52,7 @@ def drop_before(table: str, day: dt.date) -> list[dt.date]:
     _finish_detaching(table)
     old = [found for found in existing(table) if found < day]
     for found in old:
-        name = name_of(table, found)
+        name = _name(table, found)
         _run("ALTER TABLE {} DETACH PARTITION {} CONCURRENTLY", table, name)
         _run("DROP TABLE {}", name)
         _known.discard(found)
@@ -60,8 +60,20 @@ def drop_before(table: str, day: dt.date) -> list[dt.date]:
     return old
 
 
+def make_room(first: dt.date, last: dt.date) -> list[str]:
+    """Have Postgres use the space of deleted rows again, in the partitions of these days; returns their names.
+
+    By itself it does so only where a fifth of a table has changed. It runs outside any transaction, and may take
+    minutes on large partitions, which are read and written meanwhile.
+    """
+    names = [_name(table, day) for table in TABLES for day in existing(table) if first <= day <= last]
+    for name in names:
+        _run("VACUUM (SKIP_LOCKED, INDEX_CLEANUP ON) {}", name)
+    return names
+
+
 def _make(table: str, day: dt.date) -> None:
-    name = name_of(table, day)
+    name = _name(table, day)
     if _attached(name):
         return
     with transaction.atomic(), connection.cursor() as cursor:
@@ -99,7 +111,7 @@ def _drop_detached(table: str, day: dt.date) -> None:
             "SELECT relname FROM pg_class WHERE relname LIKE %s AND relkind = 'r' AND NOT relispartition",
             [f"{table}\\_%"],
         )
-        names = [name for (name,) in cursor.fetchall() if (found := day_of(table, name)) and found < day]
+        names = [name for (name,) in cursor.fetchall() if (found := _day_of(table, name)) and found < day]
     for name in names:
         _run("DROP TABLE {}", name)
 
@@ -112,12 +124,10 @@ def _run(template: str, *names: str) -> None:
         )
 
 
-def name_of(table: str, day: dt.date) -> str:
-    """What the partition of `table` for `day` is called."""
+def _name(table: str, day: dt.date) -> str:
     return f"{table}_{day:%Y%m%d}"
 
 
-def day_of(table: str, name: str) -> dt.date | None:
-    """The day of a partition of `table`, by what it is called; None for any other table."""
+def _day_of(table: str, name: str) -> dt.date | None:
     match = re.fullmatch(rf"{table}_(\d{{8}})", name)
     return dt.datetime.strptime(match[1], "%Y%m%d").replace(tzinfo=dt.UTC).date() if match else None

@@ -25,7 +25,7 @@ from ingest.queries import rounds as queries
 from ingest.queries import runs
 from ingest.queries.intervals import runs_due
 from ingest.queries.unjudged import unjudged
-from ingest.store import deletion, exports, findings, outbox, retention, rounds, space, states
+from ingest.store import deletion, exports, findings, outbox, retention, rounds, states
 
 _log = logging.getLogger(__name__)
 
@@ -147,7 +147,10 @@ def go_on_exporting() -> None:
 
 def reclaim() -> None:
     """Make the space of what was deleted usable again."""
-    space.reclaim()
+    due = deletion.to_reclaim()
+    if due:
+        partitions.make_room(min(one.first_day for one in due), max(one.last_day for one in due))
+        deletion.reclaimed(due)
 
 
 def keep_days() -> None:

@@ -7,8 +7,8 @@ from uuid import UUID
 from django.db import connection
 
 from ingest.models import Deletion, Export
-from ingest.partitions import TABLES, day_of
 
+_TABLES = ("ingest_phase", "ingest_event", "ingest_sample")
 # A partition's bytes with its indexes and what lies beside it, and its rows as last counted.
 _PARTITIONS = """
 SELECT c.relname, pg_total_relation_size(c.oid), greatest(c.reltuples, 0)::bigint
@@ -83,12 +83,14 @@ def partitions() -> list[Partition]:
     """Every daily partition, the newest first in each table."""
     found = []
     with connection.cursor() as cursor:
-        for table in TABLES:
+        for table in _TABLES:
             cursor.execute(_PARTITIONS, [table])
-            for name, size, rows in cursor.fetchall():
-                if day := day_of(table, name):
-                    found.append(Partition(table, day, size, rows))
+            found += [Partition(table, _day_of(name), size, rows) for name, size, rows in cursor.fetchall()]
     return found
+
+
+def _day_of(name: str) -> dt.date:
+    return dt.datetime.strptime(name[-8:], "%Y%m%d").replace(tzinfo=dt.UTC).date()
 
 
 def database_bytes() -> int:

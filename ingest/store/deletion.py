@@ -6,6 +6,7 @@ interrupted goes on where it stopped; how far it has come is kept beside each sl
 
 import datetime as dt
 import time
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -20,6 +21,7 @@ from ingest.store.locks import Lock, hold
 DELETE = "ingest.delete_run"  # the task that goes on
 _SLICE = 20_000
 _IN_ONE_GO_S = 8.0
+_AT_A_TIME = 20
 _HELD = dt.timedelta(seconds=20)  # longer than Celery lets a task live
 
 # Each takes at least the oldest _SLICE rows of a key, and says by its row count whether any were left.
@@ -99,6 +101,16 @@ def unfinished() -> list[UUID]:
     """Runs whose deletion has begun and not ended."""
     marked = Run.objects.filter(streams__deleted=True).values_list("pk", flat=True).distinct()
     return list({*Deletion.objects.filter(done_at=None).values_list("pk", flat=True), *marked})
+
+
+def to_reclaim() -> list[Deletion]:
+    """Deletions that are over and whose space is not used again yet, the oldest first."""
+    return list(Deletion.objects.filter(done_at__isnull=False, reclaimed_at=None).order_by("done_at")[:_AT_A_TIME])
+
+
+def reclaimed(done: Sequence[Deletion]) -> None:
+    """Write down that their space may be used again."""
+    Deletion.objects.filter(pk__in=[one.pk for one in done]).update(reclaimed_at=timezone.now())
 
 
 @transaction.atomic

@@ -14,6 +14,7 @@ ANYBODYS = {"secret": "no-such-secret", "index": "0"}
 NOTHING = {
     "run_id": str(uuid.uuid4()), "token_id": "987654321", "slug": "no-team-that-is-1", "alert_id": str(uuid.uuid4()),
     "rule_id": "987654321", "channel_id": "987654321", "interval_id": "987654321",
+    "export_id": str(uuid.uuid4()),
 }  # fmt: skip
 
 

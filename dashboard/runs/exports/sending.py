@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.http import StreamingHttpResponse
@@ -16,7 +15,6 @@ from ingest.queries import exported
 # Made by the web server itself, which also takes telemetry in: a second of its time.
 MOST_AT_ONCE = 20_000
 _CHUNK = 256 * 1024
-T = TypeVar("T")
 
 
 def is_short(run: Run) -> bool:
@@ -32,9 +30,10 @@ def trace(run: Run) -> StreamingHttpResponse:
 
 def file(export: Export, run: Run) -> StreamingHttpResponse:
     """The export's file; raises FileNotFoundError where it has been removed."""
-    opened = path_of(export.pk).open("rb")
-    answer = _answer(_chunks(opened), FORMATS[export.format], FORMATS[export.format].file_name(run))
-    answer["Content-Length"] = str(Path(opened.name).stat().st_size)
+    path, form = path_of(export.pk), FORMATS[export.format]
+    size = path.stat().st_size
+    answer = _answer(_chunks(path), form, form.file_name(run))
+    answer["Content-Length"] = str(size)
     return answer
 
 
@@ -53,9 +52,7 @@ async def _each(made: Iterator[bytes]) -> AsyncIterator[bytes]:
         yield chunk
 
 
-async def _chunks(opened: BinaryIO) -> AsyncIterator[bytes]:
-    try:
+async def _chunks(path: Path) -> AsyncIterator[bytes]:
+    with await sync_to_async(path.open, thread_sensitive=False)("rb") as opened:
         while chunk := await sync_to_async(opened.read, thread_sensitive=False)(_CHUNK):
             yield chunk
-    finally:
-        opened.close()
