@@ -62,7 +62,7 @@ def retention(request: HttpRequest) -> HttpResponse:
         if form.is_valid():
             lost = form.lost(timezone.now().date())
             if not lost or form.is_confirmed():
-                form.save()
+                form.store()
                 said = "Nothing was changed." if not form.changed() else "Saved. What is too old goes within the hour."
                 messages.success(request, said)
                 return redirect("retention")

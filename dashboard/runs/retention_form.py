@@ -40,6 +40,10 @@ class RetentionForm(forms.ModelForm):  # type: ignore[type-arg] # Django's has n
         """The names of what is to be otherwise."""
         return [name for name in self.Meta.fields if self.cleaned_data[name] != self._before[name]]
 
+    def store(self) -> None:
+        """Keep these days, and leave all else of the team as it is by now."""
+        Team.objects.filter(pk=self.instance.pk).update(**{name: self.cleaned_data[name] for name in self.Meta.fields})
+
     def is_confirmed(self) -> bool:
         """Whether it was asked, and answered, that just these days are meant."""
         return self.data.get("confirmed") == self.asked()

@@ -1,6 +1,5 @@
 """What a trace of a run holds beyond what scripts read: phases with the one around each, events, gaps, open phases."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,8 +159,8 @@ def rounds(run: Run, *, after: Place | None, limit: int) -> Page[Round]:
     """The run's rounds, all generations, by begin."""
     begin_ns, key = after or (-1, -1)
     rows = Round.objects.filter(run=run, begin_ns__gte=begin_ns).exclude(begin_ns=begin_ns, pk__lte=key)
-    found: Sequence[Round] = rows.order_by("begin_ns", "pk")[: limit + 1]
-    return page(list(found), limit, lambda row: row, lambda row: (row.begin_ns, row.pk))
+    found = list(rows.order_by("begin_ns", "pk")[: limit + 1])
+    return page(found, limit, lambda row: row, lambda row: (row.begin_ns, row.pk))
 
 
 def _rows(statement: str, run: Run, after: Place | None, limit: int) -> list[tuple[Any, ...]]:

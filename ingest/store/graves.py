@@ -1,5 +1,6 @@
 """Attempts of deleted runs that are heard of for the first time: of a spool that was shipped late, or never before."""
 
+import datetime as dt
 from collections.abc import Sequence
 from uuid import UUID
 
@@ -18,13 +19,17 @@ SELECT v.place FROM unnest(%s::int[], %s::uuid[], %s::text[], %s::text[], %s::ti
 JOIN LATERAL (
     SELECT d.started_at FROM ingest_deletion d
     WHERE d.team_id = v.team_id AND d.project = v.project AND d.key = v.key
-      AND v.began_at >= d.started_at - %s AND (d.done_at IS NULL OR v.began_at <= d.begun_at)
+      AND v.began_at >= d.started_at - %s AND (d.done_at IS NULL OR v.began_at <= d.begun_at - %s)
     ORDER BY d.started_at DESC LIMIT 1
 ) AS gone ON true
 WHERE NOT EXISTS (
     SELECT FROM ingest_run r WHERE r.team_id = v.team_id AND r.project = v.project AND r.key = v.key
       AND r.started_at > gone.started_at AND r.started_at - %s <= v.began_at)
 """
+
+
+# What began less than this before a deletion may have begun after it, by another clock.
+_CLOCKS = dt.timedelta(minutes=1)
 
 
 def of_deleted(attempts: Sequence[tuple[RunKey, Arrival]]) -> set[int]:
@@ -38,7 +43,7 @@ def of_deleted(attempts: Sequence[tuple[RunKey, Arrival]]) -> set[int]:
         )
     ]
     with connection.cursor() as cursor:
-        cursor.execute(_DELETED, [*columns, SLACK, SLACK])
+        cursor.execute(_DELETED, [*columns, SLACK, _CLOCKS, SLACK])
         return {place for (place,) in cursor.fetchall()}
 
 

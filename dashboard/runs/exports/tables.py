@@ -7,7 +7,7 @@ from typing import Any
 
 from dashboard.runs.api.shapes import seconds_between
 from ingest.models import Round, Run
-from ingest.queries import phases, rounds, samples
+from ingest.queries import exported, phases, samples
 from ingest.queries.pages import Page, Place
 from roundwatch.wire import KINDS
 
@@ -48,7 +48,7 @@ def _phase(one: phases.PhaseFigures) -> Row:
 
 
 def _rounds(run: Run, after: Place | None, limit: int) -> Page[Row]:
-    found = rounds.listed(run, begin_ns=None, end_ns=None, after=after, limit=limit)
+    found = exported.rounds(run, after=after, limit=limit)
     return Page([_round(one) for one in found.items], found.next)
 
 
@@ -62,7 +62,7 @@ def _round(row: Round) -> Row:
 
 
 def _samples(run: Run, after: Place | None, limit: int) -> Page[Row]:
-    found = samples.listed(run, samples.Wanted(), after=after, limit=limit)
+    found = samples.by_series(run, after=after, limit=limit)
     return Page([_sample(one) for one in found.items], found.next)
 
 

@@ -65,7 +65,7 @@ class Trace:
             self._step(exported.rounds, self._rounds),
             self._step(exported.events, self._events),
             self._step(exported.gaps, self._gaps),
-            self._step(_samples, self._readings),
+            self._step(samples.by_series, self._readings),
         )
 
     def _step(self, read: Callable[..., Page[Any]], tell: Callable[[Page[Any]], Iterator[Event]]) -> Step:
@@ -156,10 +156,6 @@ class Trace:
             pid = self._machines[machine] = _FIRST_MACHINE + len(self._machines)
             yield from events.process(pid, f"machine {machine}", pid)
         return self._machines[machine]
-
-
-def _samples(run: Run, *, after: Place | None, limit: int) -> Page[SampleFigures]:
-    return samples.listed(run, samples.Wanted(), after=after, limit=limit)
 
 
 def _pid(worker: int) -> int:

@@ -1,6 +1,7 @@
 """Deleting runs: in slices with progress, by one at a time, and what their agents bring later is refused."""
 
 import datetime as dt
+import time
 
 import pytest
 from django.db import connection
@@ -94,7 +95,9 @@ def test_what_a_spool_brings_late_of_a_deleted_run_is_refused_whether_it_was_hea
     assert [result.status for result in store(cast.team, [again])] == ["deleted"]
 
 
-def test_a_training_that_begins_after_the_deletion_is_a_run_of_its_own(cast: Cast, story: Story) -> None:
+def test_a_training_that_begins_after_the_deletion_is_a_run_of_its_own(cast: Cast) -> None:
+    story = Story(cast.team, scenarios.healthy(2, 1), begin_ns=time.time_ns() - 3600 * 10**9)
+    story.tell()
     gone = story.run.pk
     deletion.begin(gone)
     begun = Recorder("rank-0", run=story.key, began_ns=int(timezone.now().timestamp() * 1e9) + 10**9).begin()
@@ -154,6 +157,8 @@ def test_the_space_of_a_deleted_run_is_used_by_the_next(cast: Cast) -> None:
         store(cast.team, [recorder.batch()])
         return story.run
 
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE ingest_phase, ingest_sample")  # what other tests left there
     first = tell("first")
     full = {table: size(table) for table in ("ingest_phase", "ingest_sample")}
     kept = tell("kept")
@@ -167,7 +172,8 @@ def test_the_space_of_a_deleted_run_is_used_by_the_next(cast: Cast) -> None:
     assert Deletion.objects.get().reclaimed_at is not None
     assert deletion.to_reclaim() == []
     tell("next")
-    assert {table: size(table) for table in full} == both
+    # Its rows differ a little in length: they may take a page more, not as much as the first run did.
+    assert all(size(table) - both[table] <= (both[table] - full[table]) / 4 for table in full)
     assert Run.objects.filter(pk=kept.pk).exists()
 
 
@@ -181,17 +187,15 @@ def test_a_dropped_day_gives_its_space_back_to_the_disk(cast: Cast) -> None:
                SELECT 1, 1, n, n, 1.0, %s, 0 FROM generate_series(1, 50000) AS n""",
             [long_ago],
         )
-        cursor.execute("SELECT pg_relation_filepath('ingest_sample_20210304'), current_setting('data_directory')")
-        path, root = cursor.fetchone()
-        cursor.execute("SELECT size FROM pg_stat_file(%s)", [f"{root}/{path}"])
-        assert cursor.fetchone()[0] > 1 << 20
-        cursor.execute("CHECKPOINT")
+        cursor.execute("SELECT pg_total_relation_size('ingest_sample_20210304'), pg_database_size(current_database())")
+        partition, before = cursor.fetchone()
+    assert partition > 4 << 20
 
     assert partitions.drop_before("ingest_sample", dt.date(2024, 1, 1)) == [long_ago]
 
     with connection.cursor() as cursor:
-        cursor.execute("SELECT coalesce((pg_stat_file(%s, true)).size, 0)", [f"{root}/{path}"])
-        assert cursor.fetchone()[0] == 0
+        cursor.execute("SELECT pg_database_size(current_database())")
+        assert before - cursor.fetchone()[0] > 0.9 * partition
     assert not Sample.objects.filter(arrived=long_ago).exists()
 
 

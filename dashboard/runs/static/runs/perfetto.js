@@ -28,7 +28,7 @@ function listens(perfetto) {
             } else if (performance.now() - begun > PATIENCE_MS) {
                 end(reject, "ui.perfetto.dev does not answer from here. Download the trace, and open it there later.");
             } else {
-                perfetto.postMessage("PING", PERFETTO);
+                perfetto.postMessage("PING", "*"); // it tells nothing, and until that page has loaded it is another's
             }
         }, ASKS_EVERY_MS);
         function end(settle, why) {

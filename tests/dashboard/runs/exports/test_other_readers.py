@@ -4,7 +4,6 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from ingest.models import Phase, PhaseName, Run, Worker
@@ -20,7 +19,7 @@ def run(cast: Cast) -> Run:
     return stage.make_run(cast.team, workers=3, count=3)
 
 
-def read(path: Path) -> tuple[Any, Any]:
+def read(path: Path) -> Any:
     """The trace's events as HTA has them, names and categories as text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of their own code
@@ -31,30 +30,24 @@ def read(path: Path) -> tuple[Any, Any]:
     words = symbols.get_sym_table()
     for column in ("name", "cat"):
         events[column] = events[column].map(lambda number: words[number])
-    return events, symbols
+    return events
 
 
-def parents(events: Any, symbols: Any) -> dict[int, int]:
+def parents(events: Any) -> dict[int, int]:
     """The index of each bar's parent by HTA's call stacks, one for each process and thread; -1 for none."""
-    from hta.common.trace_call_stack import CallStackGraph, CallStackIdentity
+    from hta.common.call_stack import CallStackGraph, CallStackIdentity
 
-    none = pd.DataFrame({"cpu_index": [], "gpu_index": []})
-    events = events.assign(index_correlation=-1)
     found: dict[int, int] = {}
-    for (pid, tid), lane in events.groupby(["pid", "tid"]):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            graph = CallStackGraph(
-                lane, CallStackIdentity(0, int(pid), int(tid)), none, events, symbols, save_call_stack_to_df=False
-            )
+    for (pid, tid), lane in events.assign(index_correlation=-1).groupby(["pid", "tid"]):
+        graph = CallStackGraph(lane, CallStackIdentity(0, int(pid), int(tid)))
         found |= {int(index): int(node.parent) for index, node in graph.nodes.items() if index >= 0}
-    return {index: parent if parent >= 0 else -1 for index, parent in found.items()}
+    return found
 
 
 def test_another_program_reads_the_same_phases_durations_and_nesting(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "trace.json.gz"
     stage.made(run, "perfetto", path)
-    events, symbols = read(path)
+    events = read(path)
     phases = events[~events.cat.isin(["round", "gap", "open"])]
     rows = list(Phase.objects.filter(run_id=run.pk))
     lanes = dict(Worker.objects.filter(run=run).values_list("pk", "index"))
@@ -72,7 +65,7 @@ def test_another_program_reads_the_same_phases_durations_and_nesting(run: Run, t
 
     # Nesting: within a lane, who lies in whom. A phase that its siblings cross has a lane of its own, without a parent.
     ours = {(row.stream_id, row.start_number): row for row in rows}
-    told = parents(events, symbols)
+    told = parents(events)
     by_event = {value: index for index, value in read_back.items()}
     nested = 0
     for row in rows:
