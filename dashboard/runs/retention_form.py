@@ -1,7 +1,7 @@
 """How long a team keeps what: days within what the installation keeps, and what a shorter time takes away."""
 
 import datetime as dt
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 
@@ -9,10 +9,14 @@ from dashboard.teams.models import Team
 from ingest.queries import shortening
 from ingest.store.retention import PHASE_DAYS, SAMPLE_DAYS
 
+if TYPE_CHECKING:  # Django's own class takes no parameter
+    TeamModelForm = forms.ModelForm[Team]
+else:
+    TeamModelForm = forms.ModelForm
 _MOST_RUN_DAYS = 3650
 
 
-class RetentionForm(forms.ModelForm):  # type: ignore[type-arg] # Django's has no type arguments at run time
+class RetentionForm(TeamModelForm):
     """Days for samples, phases and runs; what is left empty is the installation's own, for runs without an end."""
 
     sample_days = forms.IntegerField(

@@ -112,7 +112,10 @@ def largest_runs(team: UUID, since: dt.date, most: int) -> list[RunUsage]:
     each = bytes_of_a_row()
     with connection.cursor() as cursor:
         cursor.execute(_RUNS, {"team": team, "from": since, "most": most})
-        return [RunUsage(*row, round(row[-1] * each)) for row in cursor.fetchall()]
+        return [
+            RunUsage(key, project, name, first, last, is_going, records, round(records * each))
+            for key, project, name, first, last, is_going, records in cursor.fetchall()
+        ]
 
 
 def of_team(team: UUID, since: dt.date, samples_since: dt.date) -> TeamUsage:

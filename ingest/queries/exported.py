@@ -109,7 +109,7 @@ def count(run: Run, most: int = 1 << 40) -> int:
     with connection.cursor() as cursor:
         cursor.execute(_SERIES, streams_of(run))
         series = [(key, always if own else ran) for key, own in cursor.fetchall()]
-        parameters = {
+        parameters: dict[str, Any] = {
             "run": run.pk, "most": most, "day": run.first_day, "series": [key for key, _ in series],
             "begin": [window.from_ns for _, window in series], "end": [window.to_ns for _, window in series],
         }  # fmt: skip
@@ -171,12 +171,15 @@ def _rows(statement: str, run: Run, after: Place | None, limit: int) -> list[tup
     }  # fmt: skip
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
-        return cursor.fetchall()
+        return list(cursor.fetchall())
 
 
 def _phase(row: tuple[Any, ...]) -> TracePhase:
-    *before, kind, begin_ns, end_ns, state, error_ns, attrs = row
-    return TracePhase(*before, KINDS[kind], begin_ns, end_ns, PHASE_STATES[state], error_ns, _attrs(attrs))
+    lane, stream, start, parent, thread, index, name, kind, begin_ns, end_ns, state, error_ns, attrs = row
+    return TracePhase(
+        lane, stream, start, parent, thread, index, name, KINDS[kind], begin_ns, end_ns, PHASE_STATES[state], error_ns,
+        _attrs(attrs),
+    )  # fmt: skip
 
 
 def _open(lane: int, stream: int, one: dict[str, Any], seen_ns: int) -> TracePhase:

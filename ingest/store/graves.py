@@ -1,6 +1,5 @@
 """Attempts of deleted runs that are heard of for the first time: of a spool that was shipped late, or never before."""
 
-import datetime as dt
 from collections.abc import Sequence
 from uuid import UUID
 
@@ -9,27 +8,25 @@ from django.utils import timezone
 
 from ingest.models import Stream
 from ingest.store.arrivals import Arrival
-from ingest.store.run_keys import SLACK, RunKey
+from ingest.store.run_keys import RunKey
 
-# By the rule of run_keys: of the newest run of its key, deleted or not, that had begun by then. While a run is being
-# deleted nothing joins it, not even what has begun since.
+# By the rule and slack of run_keys: of the newest run of its key, deleted or not, that had begun by then. While a run is
+# being deleted nothing joins it, not even what has begun since. What began in the minute before a deletion may have begun
+# after it, by another clock.
 _DELETED = """
 SELECT v.place FROM unnest(%s::int[], %s::uuid[], %s::text[], %s::text[], %s::timestamptz[])
      AS v (place, team_id, project, key, began_at)
 JOIN LATERAL (
     SELECT d.started_at FROM ingest_deletion d
     WHERE d.team_id = v.team_id AND d.project = v.project AND d.key = v.key
-      AND v.began_at >= d.started_at - %s AND (d.done_at IS NULL OR v.began_at <= d.begun_at - %s)
+      AND v.began_at >= d.started_at - interval '10 minutes'
+      AND (d.done_at IS NULL OR v.began_at <= d.begun_at - interval '1 minute')
     ORDER BY d.started_at DESC LIMIT 1
 ) AS gone ON true
 WHERE NOT EXISTS (
     SELECT FROM ingest_run r WHERE r.team_id = v.team_id AND r.project = v.project AND r.key = v.key
-      AND r.started_at > gone.started_at AND r.started_at - %s <= v.began_at)
+      AND r.started_at > gone.started_at AND r.started_at - interval '10 minutes' <= v.began_at)
 """
-
-
-# What began less than this before a deletion may have begun after it, by another clock.
-_CLOCKS = dt.timedelta(minutes=1)
 
 
 def of_deleted(attempts: Sequence[tuple[RunKey, Arrival]]) -> set[int]:
@@ -43,7 +40,7 @@ def of_deleted(attempts: Sequence[tuple[RunKey, Arrival]]) -> set[int]:
         )
     ]
     with connection.cursor() as cursor:
-        cursor.execute(_DELETED, [*columns, SLACK, _CLOCKS, SLACK])
+        cursor.execute(_DELETED, columns)
         return {place for (place,) in cursor.fetchall()}
 
 

@@ -16,7 +16,7 @@ RunKey = tuple[UUID, str, str]  # team, project, key
 
 SILENCE = dt.timedelta(hours=24)
 _EARLIEST = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
-SLACK = dt.timedelta(minutes=10)
+_SLACK = dt.timedelta(minutes=10)
 
 
 _OF_KEYS = """
@@ -40,7 +40,7 @@ def runs_for(attempts: Sequence[tuple[RunKey, Who]]) -> list[UUID]:
     found, begun = [], []
     for key, who in attempts:
         those = runs[key]
-        own = next((run for run in those if run.started_at - SLACK <= who.began_at), those[-1] if those else None)
+        own = next((run for run in those if run.started_at - _SLACK <= who.began_at), those[-1] if those else None)
         if own is None or (who.run_found and own is those[0] and who.began_at > own.heard_at + SILENCE):
             own = _begun(key, those[0].serial + 1 if those else 0, who.began_at)
             those.insert(0, own)
@@ -63,7 +63,7 @@ def _begun(key: RunKey, serial: int, began_at: dt.datetime) -> Run:
         serial=serial,
         name=name,
         state=RunState.RUNNING,
-        started_at=began_at if _EARLIEST <= began_at <= now + SLACK else now,
+        started_at=began_at if _EARLIEST <= began_at <= now + _SLACK else now,
         heard_at=now,
         first_day=today,
         last_day=today,

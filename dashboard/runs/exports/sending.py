@@ -1,5 +1,6 @@
 """Files of exports as answers: from disk, or as they are made, never whole in memory."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
@@ -53,6 +54,7 @@ async def _each(made: Iterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def _chunks(path: Path) -> AsyncIterator[bytes]:
-    with await sync_to_async(path.open, thread_sensitive=False)("rb") as opened:
-        while chunk := await sync_to_async(opened.read, thread_sensitive=False)(_CHUNK):
+    # The disk may take its time: the loop has others to serve.
+    with await asyncio.to_thread(path.open, "rb") as opened:
+        while chunk := await asyncio.to_thread(opened.read, _CHUNK):
             yield chunk

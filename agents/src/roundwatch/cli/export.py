@@ -107,8 +107,11 @@ def _find(server: Rest, asked: str) -> dict[str, Any]:
     """The run that is meant. Raises RestError where there is none, or more than one."""
     known = _id_in(asked)
     if known:
-        return server.get(f"/runs/{known}")
-    found = [run for run in server.newest("/runs", MOST_RUNS) if asked in (run["key"], run["name"])]
+        run: dict[str, Any] = server.get(f"/runs/{known}")
+        return run
+    found: list[dict[str, Any]] = [
+        run for run in server.newest("/runs", MOST_RUNS) if asked in (run["key"], run["name"])
+    ]
     if len(found) == 1:
         return found[0]
     if not found:

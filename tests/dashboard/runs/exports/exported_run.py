@@ -61,7 +61,7 @@ def _round(recorder: Recorder, number: int) -> None:
     recorder.phase("save", at(begin + 700), at(begin + 990.123456), round=number, state="error", error="no room")
     recorder.event("retained", at(begin + 650), round=number, label="model")
     recorder.sample("gpu_memory_used", 1e9 + number, at(begin + 500), device="0", unit="B")
-    recorder.sample("loss", float("nan") if number else 1.25, at(begin + 640), source="training")
+    recorder.sample("loss", "nan" if number else 1.25, at(begin + 640), source="training")
     recorder.end_round(number, at(begin + 995))
 
 

@@ -66,8 +66,8 @@ def test_parquet_holds_them_as_they_are(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [*TEXTS, "../../etc/passwd", "a/b\\c", "", "CON", "."])
-def test_a_files_name_is_one_that_any_system_takes(run: Run, name: str) -> None:
-    run.name = name
+def test_a_files_name_is_one_that_any_system_takes(name: str) -> None:
+    run = Run(name=name)
     for each in FORMATS.values():
         told = each.file_name(run)
         assert told.isascii()
