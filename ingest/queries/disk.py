@@ -19,8 +19,8 @@ _DATABASE = "SELECT pg_database_size(current_database())"
 # What was stored of a run in days that were dropped since is gone: of days that no row tells, each had as much.
 _RUNS = """
 SELECT r.id, r.project, r.name, r.first_day, r.last_day, r.ended_at IS NULL,
-       (sum(s.stored_count) * greatest(0, r.last_day - greatest(r.first_day, %(from)s::date) + 1)
-        / (r.last_day - r.first_day + 1))::bigint AS records
+       floor(sum(s.stored_count) * greatest(0, r.last_day - greatest(r.first_day, %(from)s::date) + 1)
+             / (r.last_day - r.first_day + 1))::bigint AS records
 FROM ingest_run r JOIN ingest_stream s ON s.run_id = r.id
 WHERE r.team_id = %(team)s AND r.last_day >= %(from)s
 GROUP BY r.id ORDER BY records DESC, r.id LIMIT %(most)s

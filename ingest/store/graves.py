@@ -10,9 +10,9 @@ from ingest.models import Stream
 from ingest.store.arrivals import Arrival
 from ingest.store.run_keys import RunKey
 
-# By the rule and slack of run_keys: of the newest run of its key, deleted or not, that had begun by then. While a run is
-# being deleted nothing joins it, not even what has begun since. What began in the minute before a deletion may have begun
-# after it, by another clock.
+# By the rule and slack of run_keys: of the newest run of its key, deleted or not, that had begun by then. While a run
+# is being deleted nothing joins it, not even what has begun since. What began in the minute before a deletion may have
+# begun after it, by another clock.
 _DELETED = """
 SELECT v.place FROM unnest(%s::int[], %s::uuid[], %s::text[], %s::text[], %s::timestamptz[])
      AS v (place, team_id, project, key, began_at)

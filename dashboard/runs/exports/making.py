@@ -20,6 +20,9 @@ _log = logging.getLogger(__name__)
 _SLICE_S = 7.0  # what is begun then is a page, which with all around it takes some seconds at most
 
 
+_MOST_COUNTED = 2_000_000  # of phases, events and samples each: beyond it how far an export is, is not known
+
+
 def path_of(export_id: UUID) -> Path:
     """Where an export's file lies."""
     return Path(settings.EXPORTS) / str(export_id)
@@ -47,7 +50,7 @@ def _advance(export: Export, within: Slice) -> bool:
     known, run, path = export.cursor, export.run, path_of(export.pk)
     total = export.records_total
     if total is None:
-        total = exported.count(run)
+        total = exported.count(run, _MOST_COUNTED)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+b") as file:
         # What a slice wrote that did not get so far as to say so is written again.

@@ -94,7 +94,7 @@ def test_longer_is_saved_at_once_and_shorter_only_when_it_was_said_what_goes(cas
     assert "This deletes, within the hour and for good:" in asked
     assert "curves of 1 run end there" in asked
     assert "with all that is known of them: 1 run." in asked
-    assert "timelines" not in asked
+    assert "timelines of" not in asked
     assert Team.objects.get(pk=cast.team.pk).sample_days is None
 
     # An answer to another question is none.

@@ -55,9 +55,9 @@ def start(transactional_db: None, folder: Path, tmp_path: Path) -> Iterator[Star
 def run(cast: Cast) -> Run:
     """A run of which a worker has work for some seconds."""
     recorder = Recorder("rank-0", run="large", began_ns=stage.BEGIN_NS).begin()
-    for part in range(6):
-        for index in range(10_000):
-            begin = 10.0 * (10_000 * part + index)
+    for part in range(12):
+        for index in range(5_000):
+            begin = 10.0 * (5_000 * part + index)
             recorder.phase("step", stage.at(begin), stage.at(begin + 5), thread=index % 7)
         store(cast.team, [recorder.batch()])
     return Run.objects.get(key="large")

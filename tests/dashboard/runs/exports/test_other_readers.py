@@ -57,8 +57,8 @@ def test_another_program_reads_the_same_phases_durations_and_nesting(run: Run, t
         return lanes[row.worker_id] + 2, names[row.name_index], row.begin_ns // 1000, row.end_ns // 1000
 
     read_back = {
-        int(one.index): (int(one.pid), one.name, int(one.ts), int(one.ts + one.dur))
-        for one in phases.rename(columns={"index": "event"}).itertuples()
+        int(one["index"]): (int(one["pid"]), one["name"], int(one["ts"]), int(one["ts"] + one["dur"]))
+        for one in phases.to_dict("records")
     }
     assert sorted(read_back.values()) == sorted(map(of, rows))
     assert len(read_back) == 3 * 3 * 7
