@@ -81,4 +81,4 @@ class RetentionForm(TeamModelForm):
 
 
 def _counted(runs: int) -> str:
-    return f"{runs} run{'' if runs == 1 else 's'}"
+    return f"{runs or 'no'} run{'' if runs == 1 else 's'}"

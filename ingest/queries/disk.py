@@ -23,6 +23,7 @@ SELECT r.id, r.project, r.name, r.first_day, r.last_day, r.ended_at IS NULL,
              / (r.last_day - r.first_day + 1))::bigint AS records
 FROM ingest_run r JOIN ingest_stream s ON s.run_id = r.id
 WHERE r.team_id = %(team)s AND r.last_day >= %(from)s
+  AND NOT EXISTS (SELECT FROM ingest_deletion d WHERE d.run_id = r.id)
 GROUP BY r.id ORDER BY records DESC, r.id LIMIT %(most)s
 """
 _ALL_RUNS = """
@@ -108,7 +109,7 @@ def bytes_of_a_row() -> float:
 
 
 def largest_runs(team: UUID, since: dt.date, most: int) -> list[RunUsage]:
-    """The team's runs of which most is kept since a day, the largest first."""
+    """The team's runs of which most is kept since a day, the largest first, without those that are being deleted."""
     each = bytes_of_a_row()
     with connection.cursor() as cursor:
         cursor.execute(_RUNS, {"team": team, "from": since, "most": most})

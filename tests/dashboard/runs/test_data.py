@@ -68,6 +68,7 @@ def test_a_deletion_is_shown_with_its_progress(cast: Cast, run: Run, monkeypatch
     deletion.begin(run.pk, within_s=-1.0)
     shown = browser_of(cast.viewer).get("/data/").content.decode()
     assert "<progress" in shown
+    assert f"/runs/{run.pk}/" not in shown  # among the largest runs it is no more
     assert 'hx-trigger="every 2s"' in shown
     while not deletion.go_on(run.pk):
         pass
