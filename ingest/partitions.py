@@ -60,6 +60,18 @@ def drop_before(table: str, day: dt.date) -> list[dt.date]:
     return old
 
 
+def make_room(first: dt.date, last: dt.date) -> list[str]:
+    """Have Postgres use the space of deleted rows again, in the partitions of these days; returns their names.
+
+    By itself it does so only where a fifth of a table has changed. It runs outside any transaction, and may take
+    minutes on large partitions, which are read and written meanwhile.
+    """
+    names = [_name(table, day) for table in TABLES for day in existing(table) if first <= day <= last]
+    for name in names:
+        _run("VACUUM (SKIP_LOCKED, INDEX_CLEANUP ON) {}", name)
+    return names
+
+
 def _make(table: str, day: dt.date) -> None:
     name = _name(table, day)
     if _attached(name):

@@ -282,4 +282,5 @@ def _analyse_newest_again(run_id: UUID) -> None:
 @shared_task(name="ingest.delete_run")
 def delete_run(run_id: str) -> None:
     """Go on with a deletion that has begun; the watcher asks again until nothing is left."""
-    deletion.advance(UUID(run_id))
+    if deletion.mark(UUID(run_id)):
+        deletion.go_on(UUID(run_id))

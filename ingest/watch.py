@@ -25,7 +25,7 @@ from ingest.queries import rounds as queries
 from ingest.queries import runs
 from ingest.queries.intervals import runs_due
 from ingest.queries.unjudged import unjudged
-from ingest.store import deletion, findings, outbox, retention, rounds, standings, states
+from ingest.store import deletion, exports, findings, outbox, retention, rounds, standings, states
 
 _log = logging.getLogger(__name__)
 
@@ -142,7 +142,20 @@ def tell_people() -> None:
 def go_on_deleting() -> None:
     """Ask for the rest of deletions that have begun."""
     for run_id in deletion.unfinished():
-        start("ingest.delete_run", str(run_id))
+        start(deletion.DELETE, str(run_id))
+
+
+def go_on_exporting() -> None:
+    """Ask for the rest of exports that have begun."""
+    exports.ask_again(timezone.now())
+
+
+def reclaim() -> None:
+    """Make the space of what was deleted usable again."""
+    due = deletion.to_reclaim()
+    if due:
+        partitions.make_room(min(one.first_day for one in due), max(one.last_day for one in due))
+        deletion.reclaimed(due)
 
 
 def keep_days() -> None:
@@ -154,7 +167,11 @@ def keep_days() -> None:
             _log.info("dropped %s of %s", table, day)
     while retention.delete_for_teams(today):
         pass
+    for run_id in retention.runs_too_old(today):
+        deletion.mark(run_id)
+        start(deletion.DELETE, str(run_id))
     start(outbox.PRUNE)
+    start(exports.SWEEP)
 
 
 def quick_chores() -> list[Chore]:
@@ -169,12 +186,13 @@ def quick_chores() -> list[Chore]:
         Chore("standings", 1.0, sum_up_runs),
         Chore("intervals", 5.0, Intervals().scan),
         Chore("deletions", 30.0, go_on_deleting),
+        Chore("exports", 5.0, go_on_exporting),
     ]
 
 
 def slow_chores() -> list[Chore]:
     """What may take long: detaching a partition waits for the readers of it."""
-    return [Chore("days", 3600.0, keep_days)]
+    return [Chore("days", 3600.0, keep_days), Chore("space", 30.0, reclaim)]
 
 
 class Watcher:

@@ -56,6 +56,7 @@ class DataFolder:
         self.logs = self.root / "log"
         self.static = self.root / "static"
         self.spool = self.root / "spool"
+        self.exports = self.root / "exports"
         self.secret_key = self.root / "secret_key"
         self.token = self.root / "token"
         self.url = self.root / "url"

@@ -14,6 +14,8 @@ DATA = DataFolder(Path(env.text("ROUNDWATCH_DATA") or default_data()))
 PUBLIC_URL = env.web_url("ROUNDWATCH_PUBLIC_URL", DATA.last_url("http://127.0.0.1:8000"))
 _public = urlsplit(PUBLIC_URL)
 HTTPS = _public.scheme == "https"
+# Files made of runs: written by the worker, sent by the web server.
+EXPORTS = Path(env.text("ROUNDWATCH_EXPORTS") or DATA.exports)
 
 # --- Security ----------------------------------------------------------------------------------------------------
 DEBUG = env.flag("ROUNDWATCH_DEBUG")

@@ -5,7 +5,9 @@ from django.urls import path
 from dashboard.runs import (
     conditions,
     connect,
+    data,
     editing,
+    exporting,
     intervals,
     list_acts,
     metrics,
@@ -38,6 +40,11 @@ urlpatterns = [
     # What is measured between which boundaries of its rounds; POST defines, changes or deletes
     path("runs/<uuid:run_id>/intervals/", intervals.intervals, name="intervals"),
     path("runs/<uuid:run_id>/intervals/<int:interval_id>/", intervals.interval, name="interval"),
+    # Files of it for other programs; POST has one made
+    path("runs/<uuid:run_id>/export/", exporting.exports, name="exports"),
+    # What uses the disk, and how long it is kept; POST changes that
+    path("data/", data.usage, name="data"),
+    path("data/retention/", data.retention, name="retention"),
     # From when on something is found, in all runs of the team and in one; POST changes it
     path("thresholds/", thresholds.of_team, name="thresholds"),
     path("runs/<uuid:run_id>/thresholds/", thresholds.of_run, name="run_thresholds"),

@@ -32,8 +32,8 @@ class User(AbstractUser):
 class Team(models.Model):
     """Owner of runs, members, tokens, rules and alerts.
 
-    Retention is in days; null means the installation's default. Two teams may have one name: who was refused a name
-    would know that another team has it. `slug` stays when the name changes.
+    Retention is in days; null means the installation's default, for `summary_days` that runs are kept. Two teams may
+    have one name: who was refused a name would know that another team has it. `slug` stays when the name changes.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -42,6 +42,7 @@ class Team(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     phase_days = models.PositiveIntegerField(null=True)
     sample_days = models.PositiveIntegerField(null=True)
+    summary_days = models.PositiveIntegerField(null=True)
 
     def __str__(self) -> str:
         return self.name

@@ -2,7 +2,9 @@
 
 from ingest.models.analyses import Analysis
 from ingest.models.conditions import Conditions
+from ingest.models.deletions import Deletion
 from ingest.models.events import Event
+from ingest.models.exports import Export
 from ingest.models.findings import Finding
 from ingest.models.intervals import Interval, IntervalsDue
 from ingest.models.outbox import Outbox
@@ -20,7 +22,9 @@ from ingest.models.workers import Worker
 __all__ = [
     "Analysis",
     "Conditions",
+    "Deletion",
     "Event",
+    "Export",
     "Finding",
     "Gap",
     "Interval",

@@ -28,6 +28,12 @@ CROSS JOIN LATERAL (
 ) AS next
 ORDER BY next.time_ns, series.id, next.number LIMIT %(limit)s
 """
+_OF_SERIES = """
+SELECT series_id, time_ns, number, value FROM ingest_sample
+WHERE series_id = %(series)s AND time_ns >= %(begin)s AND time_ns < %(end)s AND arrived >= %(day)s
+  AND (time_ns, number) > (%(after_ns)s, %(after_number)s)
+ORDER BY time_ns, number LIMIT %(limit)s
+"""
 _FOREVER_NS = (1 << 63) - 1
 
 
@@ -71,6 +77,28 @@ def listed(run: Run, wanted: Wanted, *, after: Place | None, limit: int) -> Page
         cursor.execute(_ROWS, parameters)
         rows = cursor.fetchall()
     return page(rows, limit, lambda row: _figures(row, series), lambda row: (row[1], row[0], row[2]))
+
+
+def by_series(run: Run, *, after: Place | None, limit: int) -> Page[SampleFigures]:
+    """All of the run's samples, one series after the other: of many series this reads nothing twice."""
+    always = Window(0, _FOREVER_NS)
+    ran = while_it_ran(run, always)
+    series, (after_series, after_ns, after_number) = _series(run, Wanted()), after or (-1, -1, -1)
+    rows: list[tuple[Any, ...]] = []
+    with connection.cursor() as cursor:
+        for key in sorted(key for key in series if key >= after_series):
+            window = always if series[key][0] else ran
+            begun = key == after_series
+            parameters = {
+                "series": key, "begin": window.from_ns, "end": window.to_ns, "day": run.first_day,
+                "after_ns": after_ns if begun else -1, "after_number": after_number if begun else -1,
+                "limit": limit + 1 - len(rows),
+            }  # fmt: skip
+            cursor.execute(_OF_SERIES, parameters)
+            rows += cursor.fetchall()
+            if len(rows) > limit:
+                break
+    return page(rows, limit, lambda row: _figures(row, series), lambda row: tuple(row[:3]))
 
 
 def _series(run: Run, wanted: Wanted) -> dict[int, tuple[Any, ...]]:

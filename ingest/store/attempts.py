@@ -9,7 +9,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from ingest.models import Stream
-from ingest.store import crews, standings
+from ingest.store import crews, graves, standings
 from ingest.store.arrivals import Arrival, Who
 from ingest.store.locks import Lock, hold_all
 from ingest.store.run_keys import RunKey, runs_for
@@ -42,6 +42,9 @@ def make(of_key: Mapping[RunKey, Sequence[Arrival]]) -> set[tuple[UUID, UUID]]:
     )
     there = set(streams.values_list("team_id", "uid"))
     new = [(key, arrival) for key, arrival in wanted if (key[0], arrival.stream) not in there]
+    gone = graves.of_deleted(new)
+    graves.bury([(new[place][0][0], new[place][1]) for place in sorted(gone)])
+    new = [each for place, each in enumerate(new) if place not in gone]
     members = _members(new)
     if members:
         _lock_later(members)

@@ -1,19 +1,28 @@
 """Deleting a run: its streams become tombstones first, then its rows go in slices, and the run itself last.
 
-What is left to do can be read from the database at any moment (a deleted stream that still has its run), so a
-deletion that was interrupted goes on where it stopped.
+What is left to do can be read from the database at any moment (a deletion whose run is still there), so one that was
+interrupted goes on where it stopped; how far it has come is kept beside each slice.
 """
 
+import datetime as dt
 import time
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import F, Q, Sum
+from django.utils import timezone
 
-from ingest.models import Run, Stream
+from ingest.feed.starting import start
+from ingest.models import Deletion, Run, Stream
+from ingest.store.exports import SWEEP
 from ingest.store.locks import Lock, hold
 
+DELETE = "ingest.delete_run"  # the task that goes on
 _SLICE = 20_000
 _IN_ONE_GO_S = 8.0
+_AT_A_TIME = 20
+_HELD = dt.timedelta(seconds=20)  # longer than Celery lets a task live
 
 # Each takes at least the oldest _SLICE rows of a key, and says by its row count whether any were left.
 _BY_TIME = """
@@ -51,14 +60,27 @@ _LAST = (
     "SELECT 1 FROM ingest_run WHERE id = %(key)s FOR UPDATE",
     "DELETE FROM ingest_standing WHERE run_id = %(key)s",
     "DELETE FROM ingest_setting WHERE run_id = %(key)s",
+    "DELETE FROM ingest_export WHERE run_id = %(key)s",
     "DELETE FROM ingest_run WHERE id = %(key)s",
 )
 
 
 def begin(run_id: UUID, within_s: float = _IN_ONE_GO_S) -> bool:
     """Stop taking records of the run and delete what fits into a request; returns whether all of it is gone."""
-    Stream.objects.filter(run_id=run_id).update(deleted=True)
-    return advance(run_id, within_s)
+    return not mark(run_id) or go_on(run_id, within_s)
+
+
+def go_on(run_id: UUID, within_s: float = _IN_ONE_GO_S) -> bool:
+    """Delete for some seconds, unless somebody else is at it, and ask for the rest; returns whether the run is gone."""
+    now = timezone.now()
+    free = Deletion.objects.filter(Q(held_until=None) | Q(held_until__lte=now), pk=run_id, done_at=None)
+    if not free.update(held_until=now + _HELD):
+        return False
+    is_gone = advance(run_id, within_s)
+    Deletion.objects.filter(pk=run_id).update(held_until=None)
+    if not is_gone:
+        start(DELETE, str(run_id))
+    return is_gone
 
 
 def advance(run_id: UUID, within_s: float = _IN_ONE_GO_S) -> bool:
@@ -72,7 +94,7 @@ def advance(run_id: UUID, within_s: float = _IN_ONE_GO_S) -> bool:
     keys: list[tuple[str, int | UUID]] = [(_SAMPLES, key) for key in series]
     keys += [(_PHASES, run_id), (_EVENTS, run_id), (_PARTS, run_id)]
     for statement, key in keys:
-        while _delete(statement, key):
+        while _delete(run_id, statement, key):
             if time.monotonic() > deadline:
                 return False
     _finish(run_id)
@@ -81,13 +103,46 @@ def advance(run_id: UUID, within_s: float = _IN_ONE_GO_S) -> bool:
 
 def unfinished() -> list[UUID]:
     """Runs whose deletion has begun and not ended."""
-    return list(Run.objects.filter(streams__deleted=True).values_list("pk", flat=True).distinct())
+    marked = Run.objects.filter(streams__deleted=True).values_list("pk", flat=True).distinct()
+    return list({*Deletion.objects.filter(done_at=None).values_list("pk", flat=True), *marked})
 
 
-def _delete(statement: str, key: UUID | int) -> int:
+def to_reclaim() -> list[Deletion]:
+    """Deletions that are over and whose space is not used again yet, the oldest first."""
+    return list(Deletion.objects.filter(done_at__isnull=False, reclaimed_at=None).order_by("done_at")[:_AT_A_TIME])
+
+
+def reclaimed(done: Sequence[Deletion]) -> None:
+    """Write down that their space may be used again."""
+    Deletion.objects.filter(pk__in=[one.pk for one in done]).update(reclaimed_at=timezone.now())
+
+
+@transaction.atomic
+def mark(run_id: UUID) -> bool:
+    """Begin a deletion without deleting anything yet: nothing of the run is let in; False where it is gone already."""
+    run = Run.objects.filter(pk=run_id).first()
+    if run is None:
+        return False
+    stored = Stream.objects.filter(run=run).aggregate(rows=Sum("stored_count"))["rows"] or 0
+    Deletion.objects.get_or_create(
+        pk=run_id,
+        defaults={
+            "team_id": run.team_id, "project": run.project, "key": run.key, "name": run.name,
+            "started_at": run.started_at, "first_day": run.first_day, "last_day": run.last_day,
+            "rows_total": stored, "begun_at": timezone.now(),
+        },
+    )  # fmt: skip
+    Stream.objects.filter(run=run).update(deleted=True)
+    return True
+
+
+@transaction.atomic
+def _delete(run_id: UUID, statement: str, key: UUID | int) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement, {"key": key, "slice": _SLICE})
-        return int(cursor.rowcount)
+        count = int(cursor.rowcount)
+    Deletion.objects.filter(pk=run_id).update(rows_deleted=F("rows_deleted") + count)
+    return count
 
 
 @transaction.atomic
@@ -97,3 +152,5 @@ def _finish(run_id: UUID) -> None:
     with connection.cursor() as cursor:
         for statement in _LAST:
             cursor.execute(statement, {"key": run_id})
+    Deletion.objects.filter(pk=run_id).update(done_at=timezone.now())
+    transaction.on_commit(lambda: start(SWEEP), robust=True)  # the files that were made of it

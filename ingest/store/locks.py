@@ -19,6 +19,7 @@ class Lock(enum.IntEnum):
     ROUNDS = 72_013  # a run's rounds: their generations
     JUDGING = 72_014  # a run's verdicts: one judgement at a time, before any row
     INTERVALS = 72_016  # a team's, before any row: what may be defined depends on what there is
+    EXPORTS = 72_061  # a team's: how many are on their way
     THRESHOLDS = 72_015  # a team's: what has changed is what differs from before
 
 

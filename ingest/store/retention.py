@@ -1,4 +1,7 @@
-"""What grows too old: days drop as whole partitions, a team's shorter retention deletes its rows in slices."""
+"""What grows too old: days drop as whole partitions, a team's shorter retention deletes its rows in slices.
+
+Where a team keeps its runs for so many days only, a run is deleted with all that is known of it.
+"""
 
 import datetime as dt
 import time
@@ -17,6 +20,12 @@ _SLICE = 20_000
 _TEAMS = """
 SELECT id, least(coalesce(phase_days, %s), %s), least(coalesce(sample_days, %s), %s) FROM teams_team
 WHERE phase_days < %s OR sample_days < %s
+"""
+_TOO_OLD = """
+SELECT r.id FROM teams_team t JOIN ingest_run r ON r.team_id = t.id
+WHERE t.summary_days IS NOT NULL AND r.heard_at < (%s::date - t.summary_days)::timestamp AT TIME ZONE 'UTC'
+  AND NOT EXISTS (SELECT FROM ingest_deletion d WHERE d.run_id = r.id)
+ORDER BY r.heard_at LIMIT %s
 """
 # The row's place, for a partitioned table has no key that says which rows come first.
 _OLD = """
@@ -46,6 +55,13 @@ def delete_for_teams(today: dt.date, within_s: float = 10.0) -> int:
             deleted += count
         deleted += count
     return deleted
+
+
+def runs_too_old(today: dt.date, most: int = 200) -> list[UUID]:
+    """The runs of which nothing was heard for longer than their teams keep them, the oldest first, at most `most`."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TOO_OLD, [today, most])
+        return [key for (key,) in cursor.fetchall()]
 
 
 def _rules(today: dt.date) -> Iterator[_Shorter]:

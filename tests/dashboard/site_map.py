@@ -16,6 +16,7 @@ NOTHING = {
     "rule_id": "987654321", "channel_id": "987654321", "interval_id": "987654321",
     "member_id": "987654321",
     "comparable_id": "987654321", "investigation_id": "987654321",
+    "export_id": str(uuid.uuid4()),
 }  # fmt: skip
 
 

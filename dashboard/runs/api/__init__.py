@@ -8,6 +8,7 @@ from ninja.openapi.schema import OpenAPISchema
 
 from dashboard.runs.api.access import Session, Token
 from dashboard.runs.api.errors import handle_errors, only_these_methods
+from dashboard.runs.api.exports import router as exports
 from dashboard.runs.api.findings import router as findings
 from dashboard.runs.api.intervals import router as intervals
 from dashboard.runs.api.records import router as records
@@ -55,5 +56,5 @@ api = Rest(
     auth=[Token(), Session()],
 )
 handle_errors(api)
-for router in (runs, rounds, records, findings, intervals, thresholds):
+for router in (runs, rounds, records, findings, intervals, thresholds, exports):
     api.add_router("", router)

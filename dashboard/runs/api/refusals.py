@@ -28,6 +28,7 @@ _ALWAYS = {
     408: "The body did not arrive in time.",
     413: "The body is too large.",
 }
+_CONFLICT = "What is there already does not allow it now; the message says what does."
 _MISSING = "There is no such thing, or it is another team's."
 _INVALID = "A parameter, cursor or body is not what it must be."
 
@@ -44,6 +45,8 @@ def documented(schema: OpenAPISchema) -> OpenAPISchema:
                 told[404] = _MISSING
             if "requestBody" in operation or any(each["in"] == "query" for each in operation["parameters"]):
                 told[422] = _INVALID
+            if 409 in operation["responses"]:
+                told[409] = _CONFLICT
             for parameter in operation["parameters"]:
                 _without_null(parameter["schema"])
             operation["responses"] |= {status: _refusal(told[status]) for status in sorted(told)}

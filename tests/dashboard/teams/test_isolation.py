@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +15,12 @@ from django.test.utils import CaptureQueriesContext
 from dashboard.alerts.models import Alert, Channel, Delivery, Rule
 from dashboard.live.routing import websocket_urlpatterns
 from dashboard.project.routing import sockets
+from dashboard.runs.exports import making
 from dashboard.runs.models import Comparable, Investigation
 from dashboard.teams import tokens
 from dashboard.teams.models import Membership, Team, User
-from ingest.models import Event, Finding, Interval, Phase, Run, Stream, Token
+from ingest.models import Event, Export, Finding, Interval, Phase, Run, Stream, Token
+from ingest.store import exports
 from tests.cast import Cast, browser_of, make_cast
 from tests.dashboard.live.watcher import act
 from tests.dashboard.runs_of import add_finding
@@ -30,7 +33,8 @@ METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
 @pytest.fixture
-def cast(quiet: None) -> Cast:
+def cast(quiet: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cast:
+    monkeypatch.setattr(settings, "EXPORTS", tmp_path)
     cast = make_cast()
     Team.objects.filter(pk=cast.team.pk).update(name=SECRET, slug=SECRET)
     story = Story(cast.team, scenarios.healthy(2, 1), key=SECRET)
@@ -53,6 +57,7 @@ def cast(quiet: None) -> Cast:
         team=cast.team, run=story.run, finding=finding, kind="straggler", phase=SECRET, opened_at=finding.opened_at,
         updated_at=finding.opened_at,
     )  # fmt: skip
+    making.make_slice(exports.ask(story.run, "perfetto", None).pk)
     Delivery.objects.create(
         channel=channel, alert=alert, happened="opened", content={"title": SECRET}, made_at=finding.opened_at
     )
@@ -72,6 +77,7 @@ def known(cast: Cast) -> dict[str, str]:
         "member_id": str(Membership.objects.get(user=cast.member).pk),
         "comparable_id": str(Comparable.objects.get().pk),
         "investigation_id": str(Investigation.objects.get().pk),
+        "export_id": str(Export.objects.get().pk),
     }
 
 

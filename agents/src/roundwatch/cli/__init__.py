@@ -11,6 +11,7 @@ COMMANDS = {
     "run": "run a command as one run, and see to it that what it recorded is shipped before leaving",
     "doctor": "tell what is collected here, what is not and why, and whether the server can be reached",
     "sync": "ship what trainings left in a spool folder: recorded offline, or for a replaced token",
+    "export": "have the server make a file of a run, for Perfetto or as tables, and fetch it",
     "lab": "play a named scenario to the server: a training with known faults, to see what is made of it",
 }
 USAGE_ERROR = 2

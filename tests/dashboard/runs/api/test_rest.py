@@ -393,8 +393,9 @@ def test_the_openapi_document_names_every_path(client: Client) -> None:
             "/runs", "/runs/{run_id}", "/runs/{run_id}/workers", "/runs/{run_id}/rounds",
             "/runs/{run_id}/rounds/{index}", "/runs/{run_id}/phases", "/runs/{run_id}/samples",
             "/runs/{run_id}/findings", "/runs/{run_id}/intervals", "/runs/{run_id}/intervals/{interval_id}",
-            "/runs/{run_id}/conditions", "/findings", "/alerts", "/alerts/{alert_id}",
+            "/runs/{run_id}/conditions", "/findings", "/alerts", "/alerts/{alert_id}", "/runs/{run_id}/exports",
             "/runs/{run_id}/thresholds", "/thresholds",
+            "/runs/{run_id}/exports/{export_id}", "/runs/{run_id}/exports/{export_id}/file", "/runs/{run_id}/trace",
         )
     }  # fmt: skip
     assert document["openapi"].startswith("3.1")
