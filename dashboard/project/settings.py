@@ -166,6 +166,11 @@ LANGUAGE_CODE = "en-gb"
 USE_I18N = False
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "dashboard/static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "dashboard.project.wheels.WheelFiles",
+]
 STATIC_ROOT = DATA.static
 # `up` collects before it serves, and what is collected is answered before Django (dashboard.project.assets). Without
 # that (tests, a command before the first start), and to debug, servestatic's middleware takes files straight from the

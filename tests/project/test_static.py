@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from django.contrib.staticfiles.finders import find
 
 from dashboard.project.csp import POLICY
 from dashboard.project.static import collect
@@ -172,6 +173,18 @@ def test_what_was_edited_gets_another_name_and_the_former_one_is_gone(quiet: Non
     assert "live/js/frames" not in new
     assert len(after) == len(before)
     assert not list((tmp_path / "data").glob("static.*"))
+
+
+def test_plotly_comes_out_of_its_wheel_as_it_is_and_nothing_else_of_that_wheel_does(tmp_path: Path) -> None:
+    source = find("plotly/plotly.min.js")
+    assert isinstance(source, str)
+    collect(tmp_path / "static")
+    script, compressed = sorted((tmp_path / "static/plotly").iterdir())
+    assert HASHED.search(script.name)
+    assert compressed.name == f"{script.name}.gz"
+    assert script.read_bytes() == Path(source).read_bytes()
+    assert find("plotly/widgetbundle.js") is None
+    assert find("plotly/templates/plotly.json") is None
 
 
 @pytest.mark.parametrize("harm", [Path.unlink, lambda file: os.truncate(file, 0)], ids=["deleted", "emptied"])
