@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dashboard.runs import conditions, connect, intervals, thresholds, views
+from dashboard.runs import conditions, connect, intervals, thresholds, trends, views
 
 urlpatterns = [
     # The team's runs, newest first
@@ -15,6 +15,8 @@ urlpatterns = [
     # From when on something is found, in all runs of the team and in one; POST changes it
     path("thresholds/", thresholds.of_team, name="thresholds"),
     path("runs/<uuid:run_id>/thresholds/", thresholds.of_run, name="run_thresholds"),
+    # How a project's runs have changed over time
+    path("trends/", trends.trends, name="trends"),
     # What to install and paste, and the team's tokens
     path("connect/", connect.connect, name="connect"),
     path("connect/tokens/<int:token_id>/revoke/", connect.revoke, name="revoke_token"),

@@ -4,7 +4,6 @@ from typing import ClassVar
 
 from django.db import models
 
-
 # The figures of which three percentiles are kept.
 MEASURES = ("round_s", "waiting_share", "comm_share", "encode_s")
 SUMMED = (

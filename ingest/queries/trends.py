@@ -1,0 +1,77 @@
+"""The runs of a project over time: what each came to, and what may be chosen among them."""
+
+import datetime as dt
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import connection
+
+from ingest.models import RunFigures
+
+MOST_RUNS = 500  # the newest that match
+_MOST_CHOICES = 200
+# What is only worth knowing is no finding of a run, and neither is what was taken back.
+_FINDINGS = """
+SELECT run_id, count(*) FROM ingest_finding WHERE run_id = ANY(%s) AND severity <> 'info' GROUP BY run_id
+"""
+_TAGS = """
+SELECT DISTINCT tag FROM ingest_run r CROSS JOIN LATERAL jsonb_array_elements_text(
+    CASE WHEN jsonb_typeof(r.tags) = 'array' THEN r.tags ELSE '[]' END) AS tag
+WHERE r.team_id = %s AND r.project = %s ORDER BY tag LIMIT %s
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """Runs of one project; empty or None narrows nothing. Those that began in [begin, end)."""
+
+    project: str
+    tag: str = ""
+    device: str = ""
+    begin: dt.datetime | None = None
+    end: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A run's figures (with its run), and how many findings it has."""
+
+    figures: RunFigures
+    findings: int
+
+
+def newest_project(team_id: UUID) -> str:
+    """The project of the team's run that began last and has figures; empty where none has."""
+    rows = RunFigures.objects.filter(run__team=team_id, rounds__gt=0).order_by("-run__started_at", "pk")
+    return rows.values_list("run__project", flat=True).first() or ""
+
+
+def points(team_id: UUID, chosen: Chosen) -> list[Point]:
+    """The newest of the team's runs that match and have a judged round, oldest first."""
+    rows = RunFigures.objects.select_related("run").filter(run__team=team_id, run__project=chosen.project, rounds__gt=0)
+    if chosen.tag:
+        rows = rows.filter(run__tags__contains=[chosen.tag])
+    if chosen.device:
+        rows = rows.filter(device=chosen.device)
+    if chosen.begin is not None:
+        rows = rows.filter(run__started_at__gte=chosen.begin)
+    if chosen.end is not None:
+        rows = rows.filter(run__started_at__lt=chosen.end)
+    found = list(rows.order_by("-run__started_at", "pk")[:MOST_RUNS])[::-1]
+    with connection.cursor() as cursor:
+        cursor.execute(_FINDINGS, [[row.pk for row in found]])
+        findings = dict(cursor.fetchall())
+    return [Point(row, findings.get(row.pk, 0)) for row in found]
+
+
+def devices(team_id: UUID, project: str) -> list[str]:
+    """The device models that runs of a project used, by name."""
+    rows = RunFigures.objects.filter(run__team=team_id, run__project=project).exclude(device="")
+    return list(rows.order_by("device").values_list("device", flat=True).distinct()[:_MOST_CHOICES])
+
+
+def tags(team_id: UUID, project: str) -> list[str]:
+    """The tags of a project's runs, by name."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TAGS, [team_id, project, _MOST_CHOICES])
+        return [tag for (tag,) in cursor.fetchall()]
