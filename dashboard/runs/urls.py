@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dashboard.runs import conditions, connect, intervals, thresholds, trends, views
+from dashboard.runs import arrival, conditions, connect, intervals, thresholds, trends, views
 
 urlpatterns = [
     # The team's runs, newest first
@@ -19,5 +19,7 @@ urlpatterns = [
     path("trends/", trends.trends, name="trends"),
     # What to install and paste, and the team's tokens
     path("connect/", connect.connect, name="connect"),
+    # Whether the first record that this waits for is there
+    path("connect/arrival/", arrival.arrival, name="arrival"),
     path("connect/tokens/<int:token_id>/revoke/", connect.revoke, name="revoke_token"),
 ]
