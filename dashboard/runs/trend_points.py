@@ -68,7 +68,7 @@ MEASURES = (
             "other machines (comm share): healthy below 15 %, alarming above 30 %. Not known where all workers are on "
             "one machine.",
             lambda one: (one.figures.comm_share_p5, one.figures.comm_share, one.figures.comm_share_p95)),
-    Measure("encode_s", "Encode, p95", "s", "The 95th percentile, over trainers and rounds, of the time that one "
+    Measure("encode_s", "Encode p95", "s", "The 95th percentile, over trainers and rounds, of the time that one "
             "spends in phases that encode, decode or prepare.",
             lambda one: _alone(one.figures.encode_s_p95)),
     Measure("memory", "Memory peak", "copies", "The most memory that one worker's process held, in copies of the "

@@ -57,11 +57,11 @@ def test_a_line_about_nothing_has_no_brackets() -> None:
 
 def test_an_exception_is_told_within_its_line() -> None:
     try:
-        raise ValueError("broken")
+        int("broken")
     except ValueError:
         made = record("failed", exc_info=sys.exc_info())
     told = json.loads(Json().format(made))
-    assert told["exception"].endswith("ValueError: broken")
+    assert told["exception"].endswith("ValueError: invalid literal for int() with base 10: 'broken'")
 
 
 def test_what_celery_says_about_a_task_names_it() -> None:

@@ -19,7 +19,7 @@ from dashboard.teams.models import Team, User
 from ingest.models import Event, Finding, Interval, Phase, Run, Stream, Token
 from tests.cast import Cast, browser_of, make_cast
 from tests.dashboard.live.watcher import act
-from tests.dashboard.runs_of import add_finding
+from tests.dashboard.runs_of import add_figures, add_finding
 from tests.dashboard.site_map import NOTHING, Way, ways
 from tests.ingest import scenarios
 from tests.ingest.storing import Story, store
@@ -37,6 +37,7 @@ def cast(quiet: None) -> Cast:
     store(cast.team, [story.recorders["rank-0"].event("retained", story.begin_ns, label=SECRET).batch()])
     Run.objects.update(name=SECRET, project=SECRET)
     add_finding(story.run, [0])
+    add_figures(story.run, 10.0, device=SECRET)
     Finding.objects.update(observed=SECRET)
     tokens.issue(cast.team, SECRET, ["read"])
     finding = Finding.objects.get()
