@@ -13,14 +13,23 @@ from ingest.queries import run_list, trends
 OVER = (("runs", "runs"), ("weeks", "weeks"))
 
 
+class _Day(forms.DateInput):
+    """A date as browsers pick and send it."""
+
+    input_type = "date"
+
+    def __init__(self) -> None:
+        super().__init__(format="%Y-%m-%d")
+
+
 class TrendForm(forms.Form):
     """What is chosen; a value that makes no sense narrows nothing."""
 
     project = forms.ChoiceField(required=False)
     tag = forms.ChoiceField(required=False)
     device = forms.ChoiceField(required=False)
-    begin = forms.DateField(required=False, label="From", widget=forms.DateInput({"type": "date"}))
-    end = forms.DateField(required=False, label="To", widget=forms.DateInput({"type": "date"}))
+    begin = forms.DateField(required=False, label="From", widget=_Day())
+    end = forms.DateField(required=False, label="To", widget=_Day())
     over = forms.ChoiceField(required=False, choices=OVER, label="Over")
 
     def __init__(self, data: QueryDict, team_id: UUID) -> None:

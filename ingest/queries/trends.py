@@ -10,14 +10,24 @@ from ingest.models import RunFigures
 
 MOST_RUNS = 500  # the newest that match
 _MOST_CHOICES = 200
+_CHOSEN_OF = 5_000
 # What is only worth knowing is no finding of a run, and neither is what was taken back.
 _FINDINGS = """
 SELECT run_id, count(*) FROM ingest_finding WHERE run_id = ANY(%s) AND severity <> 'info' GROUP BY run_id
 """
+# Of the newest runs alone: what was used long ago is seldom looked for, and a project may have very many.
 _TAGS = """
-SELECT DISTINCT tag FROM ingest_run r CROSS JOIN LATERAL jsonb_array_elements_text(
+SELECT DISTINCT tag FROM (
+    SELECT tags FROM ingest_run WHERE team_id = %s AND project = %s ORDER BY started_at DESC LIMIT %s
+) AS r CROSS JOIN LATERAL jsonb_array_elements_text(
     CASE WHEN jsonb_typeof(r.tags) = 'array' THEN r.tags ELSE '[]' END) AS tag
-WHERE r.team_id = %s AND r.project = %s ORDER BY tag LIMIT %s
+ORDER BY tag LIMIT %s
+"""
+_DEVICES = """
+SELECT DISTINCT device FROM (
+    SELECT f.device FROM ingest_runfigures f JOIN ingest_run r ON r.id = f.run_id
+    WHERE r.team_id = %s AND r.project = %s ORDER BY r.started_at DESC LIMIT %s
+) AS newest WHERE device <> '' ORDER BY device LIMIT %s
 """
 
 
@@ -65,13 +75,16 @@ def points(team_id: UUID, chosen: Chosen) -> list[Point]:
 
 
 def devices(team_id: UUID, project: str) -> list[str]:
-    """The device models that runs of a project used, by name."""
-    rows = RunFigures.objects.filter(run__team=team_id, run__project=project).exclude(device="")
-    return list(rows.order_by("device").values_list("device", flat=True).distinct()[:_MOST_CHOICES])
+    """The device models that the project's newest runs used, by name."""
+    return _names(_DEVICES, team_id, project)
 
 
 def tags(team_id: UUID, project: str) -> list[str]:
-    """The tags of a project's runs, by name."""
+    """The tags of the project's newest runs, by name."""
+    return _names(_TAGS, team_id, project)
+
+
+def _names(statement: str, team_id: UUID, project: str) -> list[str]:
     with connection.cursor() as cursor:
-        cursor.execute(_TAGS, [team_id, project, _MOST_CHOICES])
-        return [tag for (tag,) in cursor.fetchall()]
+        cursor.execute(statement, [team_id, project, _CHOSEN_OF, _MOST_CHOICES])
+        return [name for (name,) in cursor.fetchall()]
