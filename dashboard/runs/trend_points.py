@@ -32,7 +32,10 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A point: a run or a week. `values` are one for each measure, `group` its conditions, `href` where it leads."""
+    """A point: a run or a week. `values` are one for each measure, `group` its conditions, `href` where it leads.
+
+    `worse` says that a finding calls it, or a run of it, worse than the project's runs before.
+    """
 
     name: str
     group: str
@@ -40,6 +43,7 @@ class Spot:
     href: str
     trainers: int
     values: tuple[Three, ...]
+    worse: bool
     runs: int = 1
 
 
@@ -97,6 +101,7 @@ def of_runs(points: Sequence[Point], href: Callable[[Point], str]) -> list[Spot]
         Spot(
             name=legible(one.figures.run.name), group=one.figures.group, at=one.figures.run.started_at, href=href(one),
             trainers=one.figures.trainers, values=tuple(measure.of(one) for measure in MEASURES),
+            worse=one.worse,
         )
         for one in points
     ]  # fmt: skip
@@ -124,6 +129,7 @@ def _week(day: dt.date, group: str, members: Sequence[Point], href: str) -> Spot
     return Spot(
         name=f"week of {day:%d %b %Y}", group=group, at=dt.datetime.combine(day, dt.time.min, dt.UTC), href=href,
         trainers=members[0].figures.trainers, values=tuple(values), runs=len(members),
+        worse=any(one.worse for one in members),
     )  # fmt: skip
 
 
@@ -139,6 +145,7 @@ def drawn(spots: Sequence[Spot]) -> dict[str, Any]:
             {
                 "name": one.name, "group": groups.index(one.group), "at": one.at.isoformat(), "href": one.href,
                 "trainers": one.trainers, "runs": one.runs, "values": one.values,
+                "worse": one.worse,
             }
             for one in spots
         ],

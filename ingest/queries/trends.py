@@ -13,7 +13,7 @@ _MOST_CHOICES = 200
 _CHOSEN_OF = 5_000
 # What is only worth knowing is no finding of a run, and neither is what was taken back.
 _FINDINGS = """
-SELECT run_id, count(*) FROM ingest_finding WHERE run_id = ANY(%s) AND severity <> 'info' GROUP BY run_id
+SELECT run_id, count(*), bool_or(kind = 'regression') FROM ingest_finding WHERE run_id = ANY(%s) AND severity <> 'info' GROUP BY run_id
 """
 # Of the newest runs alone: what was used long ago is seldom looked for, and a project may have very many.
 _TAGS = """
@@ -44,10 +44,11 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A run's figures (with its run), and how many findings it has."""
+    """A run's figures (with its run), how many findings it has, and whether one says that it is worse than usual."""
 
     figures: RunFigures
     findings: int
+    worse: bool
 
 
 def newest_project(team_id: UUID) -> str:
@@ -70,8 +71,8 @@ def points(team_id: UUID, chosen: Chosen) -> list[Point]:
     found = list(rows.order_by("-run__started_at", "pk")[:MOST_RUNS])[::-1]
     with connection.cursor() as cursor:
         cursor.execute(_FINDINGS, [[row.pk for row in found]])
-        findings = dict(cursor.fetchall())
-    return [Point(row, findings.get(row.pk, 0)) for row in found]
+        findings = {run: (count, worse) for run, count, worse in cursor.fetchall()}
+    return [Point(row, *findings.get(row.pk, (0, False))) for row in found]
 
 
 def devices(team_id: UUID, project: str) -> list[str]:

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { figure, looks, words } from "../../dashboard/runs/static/runs/trends/traces.js";
 
-const COLOURS = { series: ["#111111", "#222222"] };
+const COLOURS = { series: ["#111111", "#222222"], bad: "#ff0000" };
 const plain = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
 function spot(group, day, values, more = {}) {
@@ -40,6 +40,13 @@ test("a name with markup reaches plotly as text", () => {
     const [{ name, hovertext }] = figure(named, 0, COLOURS, plain).data;
     assert.equal(name, "&lt;b>8&lt;/b>");
     assert.ok(hovertext[0].startsWith('<b>&lt;a href="javascript:x">y&lt;/a></b><br>10.0 s (9.00 s to 12.0 s)<br>&lt;b>8&lt;/b>'));
+});
+
+test("a run that is worse than usual has a ring, and says so", () => {
+    const spots = [spot(0, 1, [[9, 10, 12]]), spot(0, 2, [[9, 15, 17]], { worse: true })];
+    const [{ marker, hovertext }] = figure({ ...drawn, spots }, 0, COLOURS, plain).data;
+    assert.deepEqual([marker.line.width, marker.line.color], [[0, 2.5], "#ff0000"]);
+    assert.deepEqual(hovertext.map((text) => text.includes("worse than usual")), [false, true]);
 });
 
 test("short rounds have an axis in milliseconds, long ones in minutes", () => {

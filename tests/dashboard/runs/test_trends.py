@@ -89,6 +89,18 @@ def test_findings_that_are_only_worth_knowing_are_not_counted(cast: Cast) -> Non
     assert [one[1] for one in values(page(browser_of(cast.owner)), "findings")] == [1]
 
 
+def test_what_is_worse_than_usual_is_marked(cast: Cast) -> None:
+    for name in ("usual", "worse"):
+        run = make_run(cast.team, name, age_m=-len(name))
+        add_figures(run, 50.0)
+        add_finding(run, [1])
+    Finding.objects.filter(run__name="worse").update(kind="regression")
+    html = page(browser_of(cast.owner))
+    assert {spot["name"]: spot["worse"] for spot in drawn(html)["spots"]} == {"usual": False, "worse": True}
+    assert re.search(r"<bdi>worse</bdi></a> <span[^>]*>worse than usual<", html)
+    assert html.count("worse than usual<") == 2
+
+
 def test_the_address_narrows_by_project_tag_device_and_days(cast: Cast) -> None:
     client = browser_of(cast.owner)
     for name, more, figures in (

@@ -32,7 +32,7 @@ function hint(spot, measure, group, plain) {
     const value = spot.values[measure.at];
     const [low, , high] = value;
     const span = low !== null && high !== null && low < high ? ` (${words(low, measure.unit)} to ${words(high, measure.unit)})` : "";
-    const of = spot.runs > 1 ? `<br>${spot.runs} runs` : "";
+    const of = (spot.runs > 1 ? `<br>${spot.runs} runs` : "") + (spot.worse ? "<br>worse than usual" : "");
     return `<b>${plain(spot.name)}</b><br>${words(value[1], measure.unit)}${span}<br>${plain(group)}${of}<br>${spot.at.slice(0, 10)}`;
 }
 
@@ -52,7 +52,7 @@ export function figure(drawn, at, colours, plain) {
             y: spots.map(({ values }) => values[at][1] * factor),
             error_y: { type: "data", symmetric: false, array: whisker(2), arrayminus: whisker(0), thickness: 1, width: 3, color },
             line: { color, width: 1.5 },
-            marker: { color, symbol, size: 8 },
+            marker: { color, symbol, size: 8, line: { color: colours.bad, width: spots.map(({ worse }) => (worse ? 2.5 : 0)) } },
             customdata: spots.map(({ href }) => href),
             hovertext: spots.map((spot) => hint(spot, { ...measure, at }, group, plain)),
             hoverinfo: "text",
