@@ -13,7 +13,8 @@ _MOST_CHOICES = 200
 _CHOSEN_OF = 5_000
 # What is only worth knowing is no finding of a run, and neither is what was taken back.
 _FINDINGS = """
-SELECT run_id, count(*), bool_or(kind = 'regression') FROM ingest_finding WHERE run_id = ANY(%s) AND severity <> 'info' GROUP BY run_id
+SELECT run_id, count(*), bool_or(kind = 'regression')
+FROM ingest_finding WHERE run_id = ANY(%s) AND severity <> 'info' GROUP BY run_id
 """
 # Of the newest runs alone: what was used long ago is seldom looked for, and a project may have very many.
 _TAGS = """
