@@ -13,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 # A name or address; a dot before it means all names under it, an asterisk any name at all.
-_HOST = re.compile(r"\.?[A-Za-z0-9_-][A-Za-z0-9._-]*|\[?[0-9A-Fa-f:.]+\]?|\*")
+_HOST = re.compile(r"\.?[A-Za-z0-9_-][A-Za-z0-9._-]*|\[?[0-9A-Fa-f]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*\]?|\*")
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
 

@@ -9,7 +9,7 @@ import numpy as np
 from django.db import connection
 
 from ingest.detection.facts import Floats, Kind
-from ingest.detection.windows import STEP_S, WARMUP_STEPS
+from ingest.detection.windows import STEP_S, TYPICAL_OF, WARMUP_STEPS
 from ingest.models import Run, RunFigures
 from ingest.queries.fixed_rows import Columns, read_columns
 from ingest.queries.peaks import Peaks, peaks_of
@@ -82,7 +82,7 @@ def warm(rounds: Columns) -> Columns:
     """
     if not 0 < len(rounds["index"]) < MOST_ROUNDS:
         return rounds
-    cold = 1 if float(np.median(rounds["wall_s"])) >= STEP_S else WARMUP_STEPS
+    cold = 1 if float(np.median(rounds["wall_s"][-TYPICAL_OF:])) >= STEP_S else WARMUP_STEPS
     kept = rounds["index"] >= rounds["index"][0] + cold
     return {name: column[kept] for name, column in rounds.items()} if kept.any() else rounds
 

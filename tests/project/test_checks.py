@@ -49,7 +49,7 @@ def test_plain_http_on_the_loopback_is_not(tmp_path: Path) -> None:
 
 
 def test_a_key_that_can_be_guessed_is_told(tmp_path: Path) -> None:
-    for key in ("short", "x" * 80):
+    for key in ("hunter2", "x" * 80):
         result = check(tmp_path, ROUNDWATCH_SECRET_KEY=key, ROUNDWATCH_PUBLIC_URL="https://watch.example.org")
         assert "roundwatch.W003" in result.stderr
         assert key not in result.stderr

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def test_steps_of_torchrun(tmp_path: Path) -> None:
         workers = recorded(collector, tmp_path, body, *ranks)
     assert sorted(workers) == ["rank-0", "rank-1"]
     for heard in workers.values():
-        assert counts(heard) >= {"forward": 5, "backward": 5, "allreduce": 5, "optimizer": 5, "step": 5}
+        assert counts(heard) >= Counter(forward=5, backward=5, allreduce=5, optimizer=5, step=5)
         assert said(heard, "finish") == {"state": "finished"}
 
 
