@@ -10,7 +10,7 @@ from django.http import QueryDict
 from dashboard.teams.names import legible
 from ingest.queries import run_list, trends
 
-OVER = (("runs", "runs"), ("weeks", "weeks"))
+OVER = (("", "runs"), ("weeks", "weeks"))
 
 
 class _Day(forms.DateInput):

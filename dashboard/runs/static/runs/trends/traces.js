@@ -22,7 +22,7 @@ export function words(value, unit) {
 /** The unit in which an axis of seconds is drawn, and how many of it a second is. */
 function scaleOf(unit, spots, at) {
     if (unit === "%") return { factor: 100, suffix: " %" };
-    if (unit !== "s") return { factor: 1, suffix: "" };
+    if (unit !== "s") return { factor: 1, suffix: unit === "GiB" ? " GiB" : "" };
     const most = Math.max(0, ...spots.map(({ values }) => values[at][2] ?? values[at][1] ?? 0));
     if (most < 0.5) return { factor: 1000, suffix: " ms" };
     return most > 10 * MINUTE_S ? { factor: 1 / MINUTE_S, suffix: " min" } : { factor: 1, suffix: " s" };
@@ -33,7 +33,8 @@ function hint(spot, measure, group, plain) {
     const [low, , high] = value;
     const span = low !== null && high !== null && low < high ? ` (${words(low, measure.unit)} to ${words(high, measure.unit)})` : "";
     const of = (spot.runs > 1 ? `<br>${spot.runs} runs` : "") + (spot.worse ? "<br>worse than usual" : "");
-    return `<b>${plain(spot.name)}</b><br>${words(value[1], measure.unit)}${span}<br>${plain(group)}${of}<br>${spot.at.slice(0, 10)}`;
+    // Bold would be a style attribute, which the page's policy forbids.
+    return `${plain(spot.name)}<br>${words(value[1], measure.unit)}${span}<br>${plain(group)}${of}<br>${spot.at.slice(0, 10)}`;
 }
 
 /** {data, layout} of one measure; `at` is its place among the measures, `plain` makes a name plotly's text. */
