@@ -15,6 +15,7 @@ from ingest.detection import (
     causes,
     imbalance,
     interval_checks,
+    regression,
     round_analysis,
     straggler,
     summary,
@@ -32,6 +33,7 @@ from ingest.feed.publisher import publish, publish_findings
 from ingest.queries import (
     analysing,
     artifacts,
+    baselines,
     intervals,
     judging,
     judging_causes,
@@ -42,7 +44,17 @@ from ingest.queries import (
     rounds,
     thresholds,
 )
-from ingest.store import analyses, deletion, findings, live_findings, memory_findings, standings, summaries
+from ingest.queries import run_figures as figures_of_runs
+from ingest.store import (
+    analyses,
+    deletion,
+    findings,
+    live_findings,
+    memory_findings,
+    run_figures,
+    standings,
+    summaries,
+)
 from ingest.store import intervals as asked_intervals
 from ingest.store.findings import Changed
 from ingest.store.locks import Lock, hold
@@ -70,6 +82,7 @@ def judge_round(run_id: str, index: int, generation: int) -> None:
             return
         _sum_up(judged)
         changed = _judge_windows(judged, index) if judged.newest else []
+        run_figures.ask(key)
     told = rounds.steps(key, [judged.id])
     publish(key, messages.steps(told.rows, told.newest))
     publish_findings(key, changed)
@@ -277,6 +290,34 @@ def _analyse_newest_again(run_id: UUID) -> None:
         _guarded(run_id, "a round by itself", partial(analyse_round, str(run_id), row.index, row.generation))
     told = rounds.steps(run_id, [row.pk for row in known])
     publish(run_id, messages.steps(told.rows, told.newest))
+
+
+@shared_task(name="ingest.sum_up_run")
+def sum_up_run(run_id: str) -> None:
+    """Bring the figures of a run up to its rounds, and judge it beside earlier runs; the watcher asks again.
+
+    Asked for where nothing is new, or while another does it, it costs one statement.
+    """
+    key = UUID(run_id)
+    claimed = run_figures.claim(key)
+    summed = None if claimed is None else figures_of_runs.of(key)
+    if claimed is None or summed is None:
+        return
+    run, row = summed
+    changed: Changed = []
+    with transaction.atomic():
+        hold(Lock.JUDGING, key)
+        run_figures.save(row)
+        limits = thresholds.of_run(key)
+        compared = baselines.compared(key)
+        verdicts = None
+        if compared is not None:
+            verdicts = _guarded(key, regression.KIND, partial(regression.judge, compared, limits.regression))
+        if verdicts is not None:
+            quiet = baselines.is_old(run)
+            changed = findings.put_lasting(run, regression.KIND, 0, limits.said(verdicts), quiet=quiet)
+    publish_findings(key, changed)
+    run_figures.done(key, claimed)
 
 
 @shared_task(name="ingest.delete_run")

@@ -25,14 +25,25 @@ from ingest.queries import rounds as queries
 from ingest.queries import runs
 from ingest.queries.intervals import runs_due
 from ingest.queries.unjudged import unjudged
-from ingest.store import deletion, exports, findings, outbox, retention, rounds, standings, states
+from ingest.store import (
+    deletion,
+    exports,
+    findings,
+    intervals,
+    outbox,
+    retention,
+    rounds,
+    run_figures,
+    standings,
+    states,
+)
 
 _log = logging.getLogger(__name__)
 
 _UNJUDGED_FOR_S = 2.0  # a closed round is left to the one who closed it for so long
 _ASK_AGAIN_S = 15.0  # then asked for again, should the task have been lost
 _MOST_ASKED = 500
-_MOST_INTERVALS = 50  # runs at a time
+_MOST_DUE = 50  # runs at a time
 _AFTERWARDS_S = 15.0  # between two looks at the memory that an ended run holds
 QUICK_LOCK, SLOW_LOCK, OPEN_LOCK = 72_021, 72_022, 72_023  # only have to differ from our other advisory locks
 
@@ -103,18 +114,20 @@ class Afterwards:
 
 
 @dataclass(slots=True)
-class Intervals:
-    """Asks for runs whose intervals have been changed until they are judged, but of each not too often."""
+class DueRuns:
+    """Starts a task for runs that are `due` for it until they are no more, but of each not too often."""
 
+    task: str
+    due: Callable[[int], Sequence[UUID]]
     clock: Callable[[], float] = time.monotonic
     _asked: dict[UUID, float] = field(default_factory=dict)
 
     def scan(self) -> None:
         """Ask for what is due and was not asked for lately; what was not taken is asked for the next time."""
         now, asked, self._asked = self.clock(), self._asked, {}
-        for run_id in runs_due(_MOST_INTERVALS):
+        for run_id in self.due(_MOST_DUE):
             last = asked.get(run_id, now - _ASK_AGAIN_S)
-            again = now - last >= _ASK_AGAIN_S and start("ingest.judge_intervals", str(run_id))
+            again = now - last >= _ASK_AGAIN_S and start(self.task, str(run_id))
             self._asked[run_id] = now if again else last
 
 
@@ -184,7 +197,8 @@ def quick_chores() -> list[Chore]:
         Chore("findings of ended runs", 5.0, resolve_findings),
         Chore("alerts", 2.0, tell_people),
         Chore("standings", 1.0, sum_up_runs),
-        Chore("intervals", 5.0, Intervals().scan),
+        Chore("intervals", 5.0, DueRuns(intervals.TASK, runs_due).scan),
+        Chore("figures of runs", 5.0, DueRuns(run_figures.TASK, run_figures.due).scan),
         Chore("deletions", 30.0, go_on_deleting),
         Chore("exports", 5.0, go_on_exporting),
     ]

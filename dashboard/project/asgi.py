@@ -16,12 +16,14 @@ from django.conf import settings  # noqa: E402
 from dashboard.project import news  # noqa: E402
 from dashboard.project.assets import Assets  # noqa: E402
 from dashboard.project.limits import BodyLimit  # noqa: E402
+from dashboard.project.request_ids import Named  # noqa: E402
 from dashboard.project.routing import sockets  # noqa: E402
 from ingest.api.asgi import app as _ingest  # noqa: E402
 from roundwatch import wire  # noqa: E402
 
 _assets = Assets.of(settings.STATIC_ROOT, settings.STATIC_URL) if settings.STATIC_IS_COLLECTED else Assets({})
-_pages: ASGI3Application = BodyLimit(cast(ASGI3Application, _django), settings.BODY_LIMIT_BYTES)
+_pages = Named(BodyLimit(cast(ASGI3Application, _django), settings.BODY_LIMIT_BYTES))
+_telemetry, _sockets = Named(_ingest), Named(sockets)
 
 
 async def application(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
@@ -29,10 +31,10 @@ async def application(scope: Scope, receive: ASGIReceiveCallable, send: ASGISend
     if scope["type"] == "lifespan":
         await _live(receive, send)
     elif scope["type"] == "websocket":
-        await sockets(scope, receive, send)
+        await _sockets(scope, receive, send)
     elif scope["path"] == wire.PATH and scope["method"] == "POST":
         # Past Django on purpose: at thousands of batches a second its middleware would be most of the work.
-        await _ingest(scope, receive, send)
+        await _telemetry(scope, receive, send)
     elif scope["path"] in _assets:
         await _assets.answer(scope, send)
     elif not await news.answered(scope, send):

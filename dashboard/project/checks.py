@@ -9,6 +9,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Tags, register
 from django.core.checks import Warning as CheckWarning
 
+_LEAST_KEY, _LEAST_DIFFERENT = 50, 5  # as Django's own check of a deployment has them
+
 
 @register(Tags.security)
 def secret_key_lasts(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
@@ -58,3 +60,45 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+@register(Tags.security)
+def secret_key_is_secret(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
+    """Warn of a key that can be guessed: whoever has it signs in as anybody."""
+    if len(settings.SECRET_KEY) >= _LEAST_KEY and len(set(settings.SECRET_KEY)) >= _LEAST_DIFFERENT:
+        return []
+    return [
+        CheckWarning(
+            f"The secret key is short or uniform: it should have at least {_LEAST_KEY} characters, drawn by chance.",
+            hint="Unset ROUNDWATCH_SECRET_KEY, and `up` makes one and keeps it.",
+            id="roundwatch.W004",
+        )
+    ]
+
+
+@register(Tags.security)
+def debug_is_local(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
+    """Warn where others would read settings and code in Django's debug pages."""
+    if not settings.DEBUG or len(settings.ORIGINS) > 1:
+        return []
+    return [
+        CheckWarning(
+            f"ROUNDWATCH_DEBUG shows settings and code to whoever reaches {settings.PUBLIC_URL} and finds an error.",
+            hint="Unset ROUNDWATCH_DEBUG.",
+            id="roundwatch.W005",
+        )
+    ]
+
+
+@register()
+def mail_has_a_way(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
+    """Warn where a password for mail is set and no server to hand it to."""
+    if settings.EMAIL_HOST or not (settings.EMAIL_HOST_USER or settings.EMAIL_HOST_PASSWORD):
+        return []
+    return [
+        CheckWarning(
+            "A user or password for mail is set, but no server: mail goes to the log and reaches nobody.",
+            hint="Set ROUNDWATCH_SMTP_HOST, or unset ROUNDWATCH_SMTP_USER and ROUNDWATCH_SMTP_PASSWORD.",
+            id="roundwatch.W006",
+        )
+    ]

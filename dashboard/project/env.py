@@ -2,7 +2,8 @@
 
 import ipaddress
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,6 +12,8 @@ from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+# A name or address; a dot before it means all names under it, an asterisk any name at all.
+_HOST = re.compile(r"\.?[A-Za-z0-9_-][A-Za-z0-9._-]*|\[?[0-9A-Fa-f]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*\]?|\*")
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
 
@@ -35,8 +38,22 @@ def flag(name: str, *, default: bool = False, source: Mapping[str, str] = os.env
     raise ImproperlyConfigured(f"{name} must be 1 or 0, not {value!r}.")
 
 
-def number(name: str, default: int, *, least: int = 0, source: Mapping[str, str] = os.environ) -> int:
-    """Return a whole number of at least `least`; raises ImproperlyConfigured for anything else."""
+def choice(name: str, known: Sequence[str], default: str = "", *, source: Mapping[str, str] = os.environ) -> str:
+    """Return one of the `known` words, whatever its case; unset, the default or the first of them.
+
+    Raises ImproperlyConfigured for any other.
+    """
+    value = text(name, default or known[0], source=source)
+    for one in known:
+        if value.lower() == one.lower():
+            return one
+    raise ImproperlyConfigured(f"{name} must be {', '.join(known[:-1])} or {known[-1]}, not {value!r}.")
+
+
+def number(
+    name: str, default: int, *, least: int = 0, most: int | None = None, source: Mapping[str, str] = os.environ
+) -> int:
+    """Return a whole number of at least `least` and at most `most`; raises ImproperlyConfigured for anything else."""
     value = text(name, str(default), source=source)
     try:
         result = int(value)
@@ -44,12 +61,23 @@ def number(name: str, default: int, *, least: int = 0, source: Mapping[str, str]
         raise ImproperlyConfigured(f"{name} must be a whole number, not {value!r}.") from None
     if result < least:
         raise ImproperlyConfigured(f"{name} must be at least {least}, not {result}.")
+    if most is not None and result > most:
+        raise ImproperlyConfigured(f"{name} must be at most {most}, not {result}.")
     return result
 
 
 def listing(name: str, default: tuple[str, ...] = (), *, source: Mapping[str, str] = os.environ) -> list[str]:
     """Return the comma-separated items of a variable, blanks removed."""
     return [item.strip() for item in source.get(name, ",".join(default)).split(",") if item.strip()]
+
+
+def hosts(name: str, *, source: Mapping[str, str] = os.environ) -> list[str]:
+    """Return comma-separated host names as a browser's Host header has them; raises ImproperlyConfigured for others."""
+    found = listing(name, source=source)
+    for host in found:
+        if not _HOST.fullmatch(host):
+            raise ImproperlyConfigured(f"{name} must hold names such as watch.example.org, without more: not {host!r}.")
+    return found
 
 
 def networks(name: str, *, source: Mapping[str, str] = os.environ) -> tuple[Network, ...]:
@@ -101,6 +129,16 @@ def single_sign_on(prefix: str, *, source: Mapping[str, str] = os.environ) -> di
         "secret": secret,
         "settings": {"server_url": issuer.rstrip("/"), "oauth_pkce_enabled": True},
     }
+
+
+def redis_url(name: str, default: str, *, source: Mapping[str, str] = os.environ) -> str:
+    """Return the URL of a Redis or Valkey; raises ImproperlyConfigured where it is none, without repeating it."""
+    url = text(name, default, source=source)
+    parts = urlsplit(url)
+    # It may hold a password, so it is not repeated.
+    if parts.scheme not in {"redis", "rediss", "unix"} or not (parts.path if parts.scheme == "unix" else parts.netloc):
+        raise ImproperlyConfigured(f"{name} must be a redis://, rediss:// or unix:// URL.")
+    return url
 
 
 def database(name: str, default: str, *, source: Mapping[str, str] = os.environ) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import secrets
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from dashboard.project import env
+from dashboard.project import env, logs
 from dashboard.project.datadir import DataFolder, default_data
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
@@ -29,7 +29,7 @@ SECRET_KEY = (
 )
 _LOOPBACK = {"127.0.0.1", "localhost", "[::1]"}
 _public_host = f"[{_public.hostname}]" if ":" in (_public.hostname or "") else str(_public.hostname)
-ALLOWED_HOSTS = sorted({*_LOOPBACK, _public_host, *env.listing("ROUNDWATCH_HOSTS")})
+ALLOWED_HOSTS = sorted({*_LOOPBACK, _public_host, *env.hosts("ROUNDWATCH_HOSTS")})
 # A browser on this machine may say localhost or 127.0.0.1; both are the same server. No other origin is let in.
 ORIGINS = sorted(
     {PUBLIC_URL}
@@ -126,7 +126,7 @@ DATABASES["default"]["OPTIONS"]["pool"] = {
     "timeout": 10,
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-REDIS_URL = env.text("REDIS_URL", DATA.redis_url)
+REDIS_URL = env.redis_url("REDIS_URL", DATA.redis_url)
 # Holds only what allauth counts: tries to sign in. Redis may be dead while people sign in; Postgres would write a dozen
 # rows for each guess of somebody who guesses passwords, beside what ingest writes. The web server is one process, so
 # its own memory holds all there is to count, for the minutes that counts live. Too few entries would let a flood of
@@ -161,7 +161,7 @@ SOCIALACCOUNT_EMAIL_REQUIRED = False
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 EMAIL_HOST = env.text("ROUNDWATCH_SMTP_HOST")
-EMAIL_PORT = env.number("ROUNDWATCH_SMTP_PORT", 587)
+EMAIL_PORT = env.number("ROUNDWATCH_SMTP_PORT", 587, least=1, most=65_535)
 EMAIL_HOST_USER = env.text("ROUNDWATCH_SMTP_USER")
 EMAIL_HOST_PASSWORD = env.text("ROUNDWATCH_SMTP_PASSWORD")
 EMAIL_USE_TLS = env.flag("ROUNDWATCH_SMTP_TLS", default=True)
@@ -199,10 +199,6 @@ SERVESTATIC_USE_MANIFEST = SERVESTATIC_USE_STATIC_ROOT = False
 SERVESTATIC_KEEP_ONLY_HASHED_FILES = True
 SERVESTATIC_ALLOW_ALL_ORIGINS = False
 SERVESTATIC_MAX_AGE = 0
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": env.text("ROUNDWATCH_LOG_LEVEL", "INFO").upper()},
-}
+LOGGING = logs.logging_of(
+    env.choice("ROUNDWATCH_LOG", logs.FORMS), env.choice("ROUNDWATCH_LOG_LEVEL", logs.LEVELS, "INFO")
+)

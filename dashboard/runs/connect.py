@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from dashboard.runs import arrival
 from dashboard.teams import tokens
 from dashboard.teams.access import current_team, may_change
 from dashboard.teams.meant import elsewhere
@@ -53,11 +54,15 @@ def connect(request: HttpRequest) -> HttpResponse:
         if form.is_valid():
             text = tokens.issue_for(request, team, form.cleaned_data["name"], form.cleaned_data["scopes"])
             form = TokenForm()
+            arrival.wait(request, team, text)
+    elif request.GET.get("wait"):
+        arrival.wait(request, team)
     context = {
         "team": team,
         "allowed": allowed,
         "form": form,
         "token_text": text,
+        "waiting": bool(text or (request.method != "POST" and request.GET.get("wait"))),
         "tokens": tokens.of(team),
         "own_token": _own_token(team),
         "server_url": settings.PUBLIC_URL,

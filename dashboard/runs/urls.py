@@ -3,6 +3,7 @@
 from django.urls import path
 
 from dashboard.runs import (
+    arrival,
     conditions,
     connect,
     data,
@@ -14,6 +15,7 @@ from dashboard.runs import (
     overview,
     round_table,
     thresholds,
+    trends,
     views,
 )
 from dashboard.runs.comparing import declaring
@@ -57,7 +59,11 @@ urlpatterns = [
     path("investigations/", investigating.investigations, name="investigations"),
     path("investigations/new/", investigating.new, name="new_investigation"),
     path("investigations/<int:investigation_id>/", investigating.investigation, name="investigation"),
+    # How a project's runs have changed over time
+    path("trends/", trends.trends, name="trends"),
     # What to install and paste, and the team's tokens
     path("connect/", connect.connect, name="connect"),
+    # Whether the first record that this waits for is there
+    path("connect/arrival/", arrival.arrival, name="arrival"),
     path("connect/tokens/<int:token_id>/revoke/", connect.revoke, name="revoke_token"),
 ]

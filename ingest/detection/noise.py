@@ -80,6 +80,12 @@ def own(rows: Floats) -> Floats:
     return _NORMAL * column_medians(np.abs(np.diff(np.log(rows), axis=0))) / math.sqrt(2)
 
 
+def around(values: Floats) -> float:
+    """Sigma of two values or more around their median, far ones counted up to a bound; for few it is taken larger."""
+    few = 1 + _FEW / math.sqrt(len(values) - 1)
+    return few * _deviation(np.abs(values - median(values))) * math.sqrt(len(values) / (len(values) - 1))
+
+
 def among(durations: Floats) -> float:
     """Sigma of the logarithm of some workers' durations in one window."""
     logs = np.log(durations)

@@ -10,6 +10,7 @@ from ingest.models.intervals import Interval, IntervalsDue
 from ingest.models.outbox import Outbox
 from ingest.models.phases import Phase, PhaseName
 from ingest.models.rounds import Round, WorkerRound
+from ingest.models.run_figures import RunFigures
 from ingest.models.runs import Run
 from ingest.models.samples import Sample, Series
 from ingest.models.settings import Setting
@@ -35,6 +36,7 @@ __all__ = [
     "Quarantine",
     "Round",
     "Run",
+    "RunFigures",
     "Sample",
     "Series",
     "Setting",

@@ -50,6 +50,7 @@ _LAST = (
     "DELETE FROM ingest_analysis WHERE round_id IN (SELECT id FROM ingest_round WHERE run_id = %(key)s)",
     "DELETE FROM ingest_round WHERE run_id = %(key)s",
     "DELETE FROM ingest_interval WHERE run_id = %(key)s",
+    "DELETE FROM ingest_runfigures WHERE run_id = %(key)s",
     "DELETE FROM ingest_intervalsdue WHERE run_id = %(key)s",
     "DELETE FROM ingest_phasename WHERE run_id = %(key)s",
     """UPDATE ingest_stream SET deleted = true, run_id = NULL, worker_id = NULL, opens = '[]', numbers = '{}'

@@ -18,6 +18,7 @@ BENCHES = {
     "mlflow": "the same records through MLflow's tracking server",
     "redis_dead": "ingest with Redis alive and dead",
     "detection": "who is named a straggler in seeded runs, healthy and not, beside simpler rules",
+    "regression": "which runs are called worse than their project's own, healthy and not",
     "examples": "whether the example training's real faults are judged right",
     "alert_delay": "from a slow phase's limit until its message leaves, and until the phase ends",
     "critical_path": "what is concluded of one round with a thousand workers",

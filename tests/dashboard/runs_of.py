@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from dashboard.teams.models import Team
-from ingest.models import Finding, Round, Run, Worker
+from ingest.models import Finding, Round, Run, RunFigures, Worker
 from ingest.store import standings
 from roundwatch.wire import KINDS
 
@@ -70,3 +70,12 @@ def add_finding(
         run=run, kind="straggler", fingerprint=f"{phase}-{rounds}-{state}", state=state, phase=phase, rounds=rounds,
         observed=f"host-07 took 18.0 s for {phase}", opened_at=opened, updated_at=opened,
     )  # fmt: skip
+
+
+def add_figures(run: Run, round_s: float, **more: Any) -> RunFigures:
+    """What a run of two A40 came to, its median round of so many seconds."""
+    known = {
+        "rounds": 20, "trainers": 2, "devices": 2, "device": "NVIDIA A40", "newest_ns": 1, "round_s": round_s,
+        "round_s_p5": 0.9 * round_s, "round_s_p95": 1.2 * round_s,
+    }  # fmt: skip
+    return RunFigures.objects.create(run=run, **(known | more))

@@ -72,3 +72,24 @@ def test_half_a_provider_is_refused_in_one_sentence(tmp_path: Path) -> None:
     result = check(tmp_path, ROUNDWATCH_SECRET_KEY=KEY, ROUNDWATCH_OIDC_ISSUER="https://login.example.org")
     assert result.returncode != 0
     assert "ROUNDWATCH_OIDC_ISSUER needs ROUNDWATCH_OIDC_CLIENT_ID" in result.stderr
+
+
+def test_a_key_that_can_be_guessed_is_told(tmp_path: Path) -> None:
+    for key in ("hunter2", "x" * 80):
+        result = check(tmp_path, ROUNDWATCH_SECRET_KEY=key, ROUNDWATCH_PUBLIC_URL="https://watch.example.org")
+        assert "roundwatch.W004" in result.stderr
+        assert key not in result.stderr
+
+
+def test_debug_pages_on_a_server_that_others_reach_are_told(tmp_path: Path) -> None:
+    told = {"ROUNDWATCH_SECRET_KEY": KEY, "ROUNDWATCH_DEBUG": "1"}
+    assert "roundwatch.W005" in check(tmp_path, **told, ROUNDWATCH_PUBLIC_URL="https://watch.example.org").stderr
+    assert "roundwatch.W005" not in check(tmp_path, **told, ROUNDWATCH_PUBLIC_URL="http://127.0.0.1:8000").stderr
+
+
+def test_mail_with_a_password_and_no_server_is_told(tmp_path: Path) -> None:
+    told = {"ROUNDWATCH_SECRET_KEY": KEY, "ROUNDWATCH_SMTP_PASSWORD": "hunter2"}
+    result = check(tmp_path, **told)
+    assert "roundwatch.W006" in result.stderr
+    assert "hunter2" not in result.stderr
+    assert "roundwatch.W006" not in check(tmp_path, **told, ROUNDWATCH_SMTP_HOST="mail.example.org").stderr

@@ -94,3 +94,39 @@ def test_half_a_single_sign_on_is_refused(missing: str) -> None:
 def test_an_issuer_that_is_no_address_is_refused(issuer: str) -> None:
     with pytest.raises(ImproperlyConfigured, match="^O_ISSUER must look like"):
         env.single_sign_on("O", source=OIDC | {"O_ISSUER": issuer})
+
+
+@pytest.mark.parametrize(("given", "read"), [("JSON", "json"), (" text ", "text"), ("", "text")])
+def test_a_choice_is_one_of_its_words_whatever_their_case(given: str, read: str) -> None:
+    assert env.choice("C", ("text", "json"), source={"C": given}) == read
+    assert env.choice("C", ("text", "json"), "json", source={}) == "json"
+
+
+def test_a_choice_of_something_else_is_refused_with_what_there_is() -> None:
+    with pytest.raises(ImproperlyConfigured, match="^C must be text or json, not 'xml'.$"):
+        env.choice("C", ("text", "json"), source={"C": "xml"})
+
+
+def test_a_number_that_is_too_large_is_refused() -> None:
+    with pytest.raises(ImproperlyConfigured, match="^N must be at most 9, not 10.$"):
+        env.number("N", 3, most=9, source={"N": "10"})
+
+
+def test_hosts_are_names_and_addresses_and_nothing_more() -> None:
+    good = "watch.example.org, .example.org,10.1.2.3,[::1],::1,*,host_1"
+    assert env.hosts("H", source={"H": good}) == good.replace(" ", "").split(",")
+    for bad in ("https://a.example", "a.example/path", "a b", "a:8000", "<b>"):
+        with pytest.raises(ImproperlyConfigured, match="^H must hold names"):
+            env.hosts("H", source={"H": bad})
+
+
+@pytest.mark.parametrize("given", ["redis://a:6379/0", "rediss://:x@a", "unix:///run/redis.sock?db=1"])
+def test_a_redis_url_is_left_as_it_is(given: str) -> None:
+    assert env.redis_url("R", "", source={"R": given}) == given
+
+
+@pytest.mark.parametrize("given", ["http://:secret@a", "secret", "unix:", "redis:///0"])
+def test_a_bad_redis_url_is_refused_without_repeating_its_password(given: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="^R must be a redis") as refused:
+        env.redis_url("R", "", source={"R": given})
+    assert "secret" not in str(refused.value)

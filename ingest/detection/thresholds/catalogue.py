@@ -7,7 +7,7 @@ Bounds are such that no two of them contradict each other, whatever is set: what
 is at least.
 """
 
-from ingest.detection.thresholds import lasting, memory, slow_phase, straggler
+from ingest.detection.thresholds import lasting, memory, regression, slow_phase, straggler
 from ingest.detection.thresholds.threshold import Subject, Threshold
 
 SUBJECTS: tuple[Subject, ...] = (
@@ -18,5 +18,6 @@ SUBJECTS: tuple[Subject, ...] = (
     lasting.IMBALANCE,
     lasting.UTILISATION_TRAP,
     lasting.TRAINING_HEALTH,
+    regression.SUBJECT,
 )
 BY_KEY: dict[str, Threshold] = {one.key: one for subject in SUBJECTS for one in subject.thresholds}

@@ -8,6 +8,8 @@ from ingest.detection.imbalance import DEFAULT as IMBALANCE
 from ingest.detection.imbalance import Policy as Imbalance
 from ingest.detection.memory import DEFAULT as MEMORY
 from ingest.detection.memory import Policy as Memory
+from ingest.detection.regression import DEFAULT as REGRESSION
+from ingest.detection.regression import Policy as Regression
 from ingest.detection.slow_phase import DEFAULT as SLOW_PHASE
 from ingest.detection.slow_phase import Policy as SlowPhase
 from ingest.detection.straggler import DEFAULT as STRAGGLER
@@ -54,6 +56,7 @@ class Thresholds:
     imbalance: Imbalance = IMBALANCE
     utilisation_trap: UtilisationTrap = UTILISATION_TRAP
     training_health: TrainingHealth = TRAINING_HEALTH
+    regression: Regression = REGRESSION
     set_: tuple[Set, ...] = ()
     words: Words = ROUNDS
 

@@ -92,7 +92,7 @@ def copied(page: str) -> list[str]:
 
 def test_every_block_can_be_copied_and_the_rest_docs_are_linked(cast: Cast) -> None:
     page = browser_of(cast.member).post("/connect/", FORM).content.decode()
-    blocks = ["token", "install", "variables", "snippet"]
+    blocks = ["token", "install", "variables", "plain", "torchrun", "lightning", "transformers"]
     assert sorted(copied(page)) == sorted(re.findall(r'<code id="(\w+)"', page)) == sorted(blocks)
     assert page.count('href="/api/v1/docs"') == 2
 
@@ -100,7 +100,7 @@ def test_every_block_can_be_copied_and_the_rest_docs_are_linked(cast: Cast) -> N
 def test_without_a_token_to_show_there_is_nothing_to_copy_but_a_form_above_it(cast: Cast) -> None:
     tokens.issue(cast.team, "of another day", ["ingest"])
     page = browser_of(cast.member).get("/connect/").content.decode()
-    assert copied(page) == ["install", "snippet"]
+    assert copied(page) == ["install", "plain", "torchrun", "lightning", "transformers"]
     assert '<details class="make-token" open>' in page
     assert page.index("Make token") < page.index('id="variables"')
 

@@ -23,7 +23,7 @@ from ingest.models import Event, Export, Finding, Interval, Phase, Run, Stream, 
 from ingest.store import exports
 from tests.cast import Cast, browser_of, make_cast
 from tests.dashboard.live.watcher import act
-from tests.dashboard.runs_of import add_finding
+from tests.dashboard.runs_of import add_figures, add_finding
 from tests.dashboard.site_map import NOTHING, Way, ways
 from tests.ingest import scenarios
 from tests.ingest.storing import Story, store
@@ -42,6 +42,7 @@ def cast(quiet: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cast:
     store(cast.team, [story.recorders["rank-0"].event("retained", story.begin_ns, label=SECRET).batch()])
     Run.objects.update(name=SECRET, project=SECRET)
     add_finding(story.run, [0])
+    add_figures(story.run, 10.0, device=SECRET)
     Finding.objects.update(observed=SECRET)
     tokens.issue(cast.team, SECRET, ["read"])
     finding = Finding.objects.get()

@@ -7,7 +7,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from ingest.detection import imbalance, memory, straggler, training_health, utilisation_trap, work_on_path
+from ingest.detection import imbalance, memory, regression, straggler, training_health, utilisation_trap, work_on_path
 from ingest.detection.slow_phase.judge import LOST, MISSING, RUN_STALLED, SLOW, STALLED
 from ingest.detection.slow_phase.limits import limits
 from ingest.detection.thresholds import BY_KEY, DEFAULT, SUBJECTS, Threshold, Thresholds, of
@@ -56,7 +56,7 @@ def test_none_is_listed_twice_and_every_subject_is_judged_by() -> None:
 
 def test_each_decides_what_some_rule_says_but_for_the_colour_of_a_bar() -> None:
     said = {
-        imbalance.KIND, straggler.KIND, training_health.KIND, utilisation_trap.KIND, work_on_path.KIND,
+        imbalance.KIND, regression.KIND, straggler.KIND, training_health.KIND, utilisation_trap.KIND, work_on_path.KIND,
         memory.GROWTH, memory.RETAINED, memory.CYCLE, SLOW, STALLED, MISSING, LOST, RUN_STALLED,
     }  # fmt: skip
     assert {kind for one in BY_KEY.values() for kind in one.kinds} == said

@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from ingest import partitions, watch
 from ingest.feed.starting import MOST_WAITING
-from ingest.models import Finding, Phase, Round, Sample, Stream, Worker
+from ingest.models import Finding, Phase, Round, RunFigures, Sample, Stream, Worker
 from ingest.queries.unjudged import unjudged
-from ingest.store import retention, rounds
+from ingest.store import retention, rounds, run_figures
 from tests.cast import Cast
 from tests.ingest import scenarios
 from tests.ingest.batches import HostRecorder
@@ -230,3 +230,36 @@ def test_the_command_watches_and_a_worker_judges_without_anybody_else(
 
     watcher.send_signal(signal.SIGTERM)
     assert watcher.wait(5) == 0
+
+
+def test_runs_that_are_due_have_their_task_started_and_of_each_not_all_the_time(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = Story(cast.team, scenarios.healthy(2, 1))
+    story.tell()
+    asked: list[str] = []
+    takes = [True]
+
+    def taken(name: str, run_id: str) -> bool:
+        assert name == "ingest.sum_up_run"
+        asked.append(run_id)
+        return takes[0]
+
+    monkeypatch.setattr("ingest.watch.start", taken)
+    now = [100.0]
+    due = watch.DueRuns(run_figures.TASK, run_figures.due, clock=lambda: now[0])
+    due.scan()
+    assert asked == []
+    run_figures.ask(story.run.pk)
+    due.scan()
+    assert asked == []
+    RunFigures.objects.update(due_at=timezone.now())
+    for later, times in ((0, 1), (5, 1), (15, 2), (20, 2)):
+        now[0] = 100.0 + later
+        due.scan()
+        assert asked == [str(story.run.pk)] * times
+    takes[0] = False
+    now[0] = 200.0
+    due.scan()
+    due.scan()
+    assert len(asked) == 4
