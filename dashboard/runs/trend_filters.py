@@ -8,7 +8,7 @@ from django import forms
 from django.http import QueryDict
 
 from dashboard.teams.names import legible
-from ingest.queries import run_list, trends
+from ingest.queries import run_choices, trends
 
 OVER = (("", "runs"), ("weeks", "weeks"))
 
@@ -33,7 +33,7 @@ class TrendForm(forms.Form):
     over = forms.ChoiceField(required=False, choices=OVER, label="Over")
 
     def __init__(self, data: QueryDict, team_id: UUID) -> None:
-        projects = run_list.projects_of(team_id)
+        projects = run_choices.projects_of(team_id)
         asked = data.get("project", "")
         project = asked if asked in projects else trends.newest_project(team_id)
         given = data.copy()
