@@ -51,6 +51,7 @@ def seconds(heard: Heard, phase: str) -> list[float]:
     return [row["duration_ns"] / 1e9 for row in heard.phases(phase)]
 
 
+@pytest.mark.alone
 def test_it_learns_and_its_phases_explain_its_rounds(collector: Collector, tmp_path: Path) -> None:
     workers = train(collector, tmp_path, "--rounds=3", "--run-id=r-1")
     trainers = [workers.pop(f"trainer-{k}") for k in range(4)]
@@ -67,6 +68,7 @@ def test_it_learns_and_its_phases_explain_its_rounds(collector: Collector, tmp_p
         assert statistics.mean(coverage(heard, number) for heard in trainers) >= 0.95
 
 
+@pytest.mark.alone
 def test_a_starved_encoder_is_slow(collector: Collector, tmp_path: Path) -> None:
     # Wide enough that an encode lasts several of the periods in which the kernel counts a quota.
     workers = train(collector, tmp_path, "--rounds=2", "--starve-encoder=1", "--width=1024")
@@ -185,6 +187,7 @@ else:
 """
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("way", ["Quota", "beside_busy_neighbour"])
 def test_starved_work_gets_little_of_a_cpu_and_what_follows_gets_its_share_again(way: str) -> None:
     path = os.pathsep.join([str(SCRIPT.parent), *sys.path])

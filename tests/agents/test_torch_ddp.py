@@ -57,6 +57,7 @@ def check_what_ddp_measured(reduced: list[dict[str, Any]]) -> None:
         assert 0.5 < (comm - hidden) / (row["duration_ns"] / 1e9) < 2
 
 
+@pytest.mark.alone
 def test_the_slow_rank_of_a_real_torchrun_is_the_one_that_waits_least(collector: Collector, tmp_path: Path) -> None:
     workers, _ = train(collector, tmp_path, "--slow-rank=1")
     check_what_ddp_measured(workers["rank-0"].phases("allreduce"))

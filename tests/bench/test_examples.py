@@ -48,6 +48,7 @@ def test_without_its_cause_it_is_wrong_unless_no_quota_could_have_been_the_cause
     assert judged(KEPT, [grows]).wrong == ()
 
 
+@pytest.mark.alone  # whoever else is kept waiting is blamed
 @pytest.mark.timeout(240)
 def test_a_killed_trainer_is_judged_right_by_a_real_product() -> None:
     with theatre() as place:

@@ -15,6 +15,7 @@ from tests.e2e.browser import EVERYTHING, chromium, open_live_page, rounds_shown
 from tests.e2e.product import REPOSITORY, Product, reachable_folder, started, until
 
 STARVED = "trainer-2"
+pytestmark = pytest.mark.alone  # only the starved one may be slow, and the mark be there in time
 
 
 @pytest.fixture(scope="module")

@@ -53,6 +53,11 @@ def holds(page: Page, condition: str) -> None:
     raise AssertionError(condition)
 
 
+def look_again(page: Page) -> None:
+    """As who comes back to the tab does; else it asks every five seconds."""
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
 def asked_once(page: Page) -> None:
     """The page knows from when on it asks."""
     holds(page, "sessionStorage.getItem('roundwatch.news') !== null")
@@ -76,6 +81,7 @@ def test_what_opens_is_said_in_one_line_beside_all_controls_until_it_is_dismisse
                 page.goto(web + path)
                 asked_once(page)
                 opened(run, "before", "encode", "upload", "apply", path.strip("/").split("/")[0])
+                look_again(page)
                 expect(toasts.locator("p")).to_have_count(1)
             assert page.evaluate(COVERED) == [], path
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path

@@ -147,7 +147,10 @@ def test_what_cannot_be_read_is_refused_with_the_field(
     assert (status, named) == (422, field)
 
 
-@pytest.mark.parametrize("body", [b"no gzip", gzip.compress(b"{}")[:-4], gzip.compress(b"{}") + b"more"])
+EMPTY = gzip.compress(b"{}", mtime=0)
+
+
+@pytest.mark.parametrize("body", [b"no gzip", EMPTY[:-4], EMPTY + b"more"])
 def test_a_broken_gzip_is_refused(door: tuple[str, Door], token: str, body: bytes) -> None:
     assert refusal(post(door[0], token, body))[:2] == (422, "gzip")
 

@@ -1,6 +1,7 @@
 """Hostile values in every field of the wire, over real HTTP: a clear answer each time, and nothing lost beside it."""
 
 import gzip
+import itertools
 import json
 import time
 import uuid
@@ -171,7 +172,10 @@ ALONE = {
 }
 
 
-@pytest.mark.parametrize(("path", "literal"), [(path, each) for path, some in ALONE.items() for each in some])
+VALUES = [(path, each) for path, some in ALONE.items() for each in some]
+
+
+@pytest.mark.parametrize(("path", "literal"), VALUES, ids=itertools.count())  # some hold the time of the collection
 def test_a_value_that_cannot_be_kept_sets_its_record_aside_alone(path: tuple[Any, ...], literal: str) -> None:
     text = spoiled(everything(), healthy(), ("batches", 0, *path), literal, more=False)
     victim, beside = job(uuid.uuid4(), text, "", time.time_ns()).arrivals
