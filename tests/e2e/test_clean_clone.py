@@ -51,6 +51,7 @@ def clone(folder: Path, user: str | None) -> tuple[Path, dict[str, str]]:
     return tree, environment
 
 
+@pytest.mark.alone  # it is promised how soon a start is there
 @pytest.mark.timeout(900)
 def test_one_command_leads_to_three_rounds_on_the_screen(folder: Path, user: str | None) -> None:
     tree, environment = clone(folder, user)
