@@ -116,10 +116,13 @@ def test_no_page_of_people_is_wider_than_a_phone(browser: Browser, web: str, peo
         page.goto(f"{web}/team/")
         page.get_by_label("E-mail address").fill(f"{'x' * 60}@example.org")
         page.get_by_role("button", name="Make the link").click()
+        expect(page.locator("#link")).to_be_visible()
         if path == "member":
             page.get_by_role("link", name=re.compile("^v+$")).click()
+            expect(page.get_by_role("heading", name=re.compile("^v+$"))).to_be_visible()
         elif path != "/team/":
             page.goto(web + path)
+        page.wait_for_load_state()  # with its styles
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
