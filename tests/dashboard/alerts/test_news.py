@@ -78,3 +78,9 @@ def test_a_time_that_is_none_breaks_nothing(cast: Cast, since: str) -> None:
     tell()
     Alert.objects.update(told_at=timezone.now() - timedelta(hours=1))
     assert asked(browser_of(cast.viewer), since)["opened"] == []
+
+
+def test_somebody_without_a_team_hears_of_nothing(cast: Cast) -> None:
+    cast.viewer.memberships.all().delete()
+    answer = browser_of(cast.viewer).get(PAGE)
+    assert (answer.status_code, answer.json()["opened"]) == (200, [])
