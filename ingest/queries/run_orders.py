@@ -84,8 +84,8 @@ def page(
     found: list[tuple[int, Run]] = []
     while number < len(parts) and len(found) <= limit:
         part, most = parts[number], limit + 1 - len(found)
-        near = [] if among is None else _walked(runs, part, behind, among, most)
-        if len(near) < most:
+        near, whole = ([], False) if among is None else _walked(runs, part, behind, among, most)
+        if len(near) < most and not whole:
             near = list(runs.filter(part.which).filter(behind).order_by(*part.order())[:most])
         found += [(number, run) for run in near]
         number, behind = number + 1, Q()
@@ -96,8 +96,8 @@ def page(
     return [run for _, run in shown], _cursor(number, _value(last, parts[number].field), last.pk)
 
 
-def _walked(runs: QuerySet[Run], part: _Stretch, behind: Q, among: QuerySet[Run], most: int) -> list[Run]:
-    """The first `most` of those runs that are within the next _NEXT of all, in order, as many as there are."""
+def _walked(runs: QuerySet[Run], part: _Stretch, behind: Q, among: QuerySet[Run], most: int) -> tuple[list[Run], bool]:
+    """The first `most` of those runs that are within the next _NEXT of all, in order; and whether these are all."""
     following = among.filter(part.which).filter(behind).order_by(*part.order()).values("pk")[:_NEXT]
     with transaction.atomic():
         with connection.cursor() as cursor:
@@ -105,7 +105,7 @@ def _walked(runs: QuerySet[Run], part: _Stretch, behind: Q, among: QuerySet[Run]
         found = list(runs.filter(pk__in=following).filter(part.which).order_by(*part.order())[:most])
         with connection.cursor() as cursor:
             cursor.execute(_BY_ANY_WAY)
-    return found
+        return found, len(found) < most and following.count() < _NEXT
 
 
 def _value(run: Run, field: str) -> Any:
