@@ -34,7 +34,10 @@ class Caller:
 class Token(HttpBearer):
     """A token with scope `read`, or `admin` for changes."""
 
-    _changes = True
+    def __init__(self, *, changes: bool = True) -> None:
+        """`changes` says that what is asked for with a body changes something; else `read` is enough for that, too."""
+        super().__init__()
+        self._changes = changes
 
     def authenticate(self, request: HttpRequest, token: str) -> Caller:
         """The token's team; raises 401 for a bad token and 403 for one whose scope does not reach."""
@@ -46,12 +49,6 @@ class Token(HttpBearer):
             raise Refusal(403, f"This token lacks the scope {' or '.join(sorted(needed))}.")
         own = frozenset({info.team_id})
         return Caller(info.team_id, own, own, f"token {info.shown}")
-
-
-class Reader(Token):
-    """The same for what is asked for with a body and changes nothing: `read` is enough."""
-
-    _changes = False
 
 
 class Session(APIKeyCookie):

@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from ninja import Field, Query, Router, Schema, Status
 from pydantic import ConfigDict
 
-from dashboard.runs.api.access import Reader, Session, run_of
+from dashboard.runs.api.access import Session, Token, run_of
 from dashboard.runs.api.errors import Refusal
 from dashboard.runs.api.paging import Paging, answered, moment_and_id
 from dashboard.runs.api.shapes import Listed, Time, moment
@@ -60,7 +60,9 @@ def list_exports(request: HttpRequest, run_id: UUID, paging: Query[Paging]) -> d
 
 
 # Whoever may read all of a run may have it as a file, a token that may only read included.
-@router.post("/runs/{uuid:run_id}/exports", response={202: ExportShape, 409: None}, auth=[Reader(), Session()])
+@router.post(
+    "/runs/{uuid:run_id}/exports", response={202: ExportShape, 409: None}, auth=[Token(changes=False), Session()]
+)
 def make_export(request: HttpRequest, run_id: UUID, wish: Wish) -> Status[Any]:
     """Have a file made of the run; one of this format that is being made already is answered instead of another."""
     run = run_of(request, run_id)
