@@ -15,8 +15,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.runs.retention_form import RetentionForm
 from dashboard.teams.access import current_team, owns
+from dashboard.teams.audit import audit
 from dashboard.teams.meant import elsewhere
-from dashboard.teams.models import Team
+from dashboard.teams.models import Area, Team
 from dashboard.teams.sign_in import signed_in
 from ingest.queries import disk
 from ingest.store.retention import DAYS, PHASE_DAYS, SAMPLE_DAYS
@@ -63,6 +64,8 @@ def retention(request: HttpRequest) -> HttpResponse:
             lost = form.lost(timezone.now().date())
             if not lost or form.is_confirmed():
                 form.store()
+                if form.changed():
+                    audit(request, team, Area.DATA, f"changed how long is kept: {form.told()}")
                 said = "Nothing was changed." if not form.changed() else "Saved. What is too old goes within the hour."
                 messages.success(request, said)
                 return redirect("retention")

@@ -15,6 +15,8 @@ from django.views.decorators.http import require_http_methods
 from dashboard.runs import stars
 from dashboard.runs.run_form import RunForm
 from dashboard.teams.access import may_change, run_for
+from dashboard.teams.audit import audit
+from dashboard.teams.models import Area
 from dashboard.teams.names import legible
 from dashboard.teams.sign_in import signed_in
 from ingest.models import Run
@@ -43,11 +45,16 @@ def edit(request: HttpRequest, run_id: UUID) -> HttpResponse:
         raise PermissionDenied
     if do in ("archive", "restore"):
         changes.change(run, {"archived_at": timezone.now() if do == "archive" else None})
+        record(request, "archived" if do == "archive" else "took out of the archive", [run])
         return redirect(back(request, run))
     if do:
         form = RunForm(request.POST, run=run)
         if form.is_valid():
-            changes.change(run, form.changed())
+            before = run.name
+            if changed := form.changed():
+                changes.change(run, changed)
+                what = ", ".join(sorted(changed))
+                audit(request, run.team, Area.RUN, f"changed {what} of the run “{before}”")
             return redirect(back(request, run))
     context = {"run": run, "may_edit": may_edit, "starred": bool(stars.of(request.user, [run.pk])), "form": form}
     return render(request, "runs/edit.html", context | {"back": back(request, run)})
@@ -65,8 +72,16 @@ def delete(request: HttpRequest, run_id: UUID) -> HttpResponse:
         return render(request, "runs/delete.html", {"runs": [run], "run": run, "counts": counts, "may_edit": may_edit})
     if not may_edit:
         raise PermissionDenied
+    record(request, "deleted", [run])
     said(request, [run], gone=deletion.begin(run.pk))
     return redirect("runs")
+
+
+def record(request: HttpRequest, did: str, runs: list[Run]) -> None:
+    """Write into the audit what was done to runs of one team."""
+    names = ", ".join(f"“{run.name}”" for run in runs)
+    which = f"the run {names}" if len(runs) == 1 else f"{len(runs)} runs: {names}"
+    audit(request, runs[0].team, Area.RUN, f"{did} {which}")
 
 
 def said(request: HttpRequest, runs: list[Run], *, gone: bool) -> None:

@@ -13,6 +13,8 @@ from django.utils import timezone
 
 from dashboard.runs.models import JoinedRun
 from dashboard.teams.access import Visitor, run_for
+from dashboard.teams.audit import audit
+from dashboard.teams.models import Area
 from dashboard.teams.names import legible
 from ingest.models import Run, Worker
 from ingest.models.standings import Standing
@@ -31,6 +33,7 @@ def act(request: HttpRequest, run: Run) -> HttpResponse:
     """What a POST of an owner or member says to `do`: join with `run`, or leave; then the run's page again."""
     if request.POST.get("do") == "leave":
         leave(run)
+        audit(request, run.team, Area.RUN, f"showed the run “{run.name}” by itself again")
         messages.success(request, "This run stands by itself again.")
         return redirect("run_overview", run.pk)
     other = run_for(request.user, request.POST.get("run", ""))
@@ -41,6 +44,7 @@ def act(request: HttpRequest, run: Run) -> HttpResponse:
     except TooManySitesError:
         messages.error(request, f"At most {MOST_SITES} runs can be shown as one training.")
     else:
+        audit(request, run.team, Area.RUN, f"showed the runs “{run.name}” and “{other.name}” as one training")
         messages.success(request, f"“{legible(other.name)}” and this run are shown as one training.")
     return redirect("run_overview", run.pk)
 

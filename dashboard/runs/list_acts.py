@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
@@ -9,12 +10,13 @@ from django.core.exceptions import PermissionDenied
 from django.forms import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from dashboard.runs import columns, saved_views, stars
-from dashboard.runs.editing import back, said
+from dashboard.runs.editing import back, record, said
 from dashboard.runs.run_form import tags_in
 from dashboard.runs.views import asked_of, filter_of
 from dashboard.teams.access import current_team, may_change
@@ -41,6 +43,8 @@ def act(request: HttpRequest) -> HttpResponse:
     if do in ("star", "unstar"):
         (stars.put if do == "star" else stars.take)(request.user, [run.pk for run in runs])
         return _done(request)
+    if do == "compare":
+        return redirect(f"{reverse('compare')}?{urlencode([('run', run.pk) for run in runs])}")
     work = _ACTS.get(do)
     if work is None:
         return HttpResponseBadRequest("no such act")
@@ -65,6 +69,7 @@ def _archive(request: HttpRequest, runs: list[Run]) -> HttpResponse:
     now = timezone.now() if "archive" in request.POST.get("do", "") else None
     for run in runs:
         changes.change(run, {"archived_at": now})
+    record(request, "archived" if now else "took out of the archive", runs)
     return _done(request)
 
 
@@ -76,13 +81,16 @@ def _tag(request: HttpRequest, runs: list[Run]) -> HttpResponse:
     except ValidationError as fault:
         messages.error(request, fault.messages[0])
         return _done(request)
-    full = 0
+    full, changed = 0, []
     for run in runs:
         after = list(dict.fromkeys([*run.tags, *tags])) if adds else [tag for tag in run.tags if tag not in tags]
         if len(after) > wire.MAX_TAGS:
             full += 1
         elif after != run.tags:
             changes.change(run, {"tags": after})
+            changed.append(run)
+    if changed:
+        record(request, f"{'added' if adds else 'took'} the tags {', '.join(tags)} {'to' if adds else 'from'}", changed)
     if full:
         messages.error(request, f"{full} would have more than {wire.MAX_TAGS} tags and stayed as they were.")
     return _done(request)
@@ -94,6 +102,7 @@ def _delete(request: HttpRequest, runs: list[Run]) -> HttpResponse:
         counts = run_rows.counted([run.pk for run in runs])
         context = {"runs": runs, "run": None, "counts": counts, "may_edit": True}
         return render(request, "runs/delete.html", context)
+    record(request, "deleted", runs)
     deadline, gone = time.monotonic() + _DELETES_FOR_S, True
     for run in runs:
         gone &= deletion.begin(run.pk, max(0.0, deadline - time.monotonic()))

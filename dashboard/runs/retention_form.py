@@ -48,6 +48,13 @@ class RetentionForm(TeamModelForm):
         """Keep these days, and leave all else of the team as it is by now."""
         Team.objects.filter(pk=self.instance.pk).update(**{name: self.cleaned_data[name] for name in self.Meta.fields})
 
+    def told(self) -> str:
+        """What is changed to what, in words."""
+        return ", ".join(
+            f"{self.fields[name].label} {f'{days} days' if (days := self.cleaned_data[name]) else 'as installed'}"
+            for name in self.changed()
+        )
+
     def is_confirmed(self) -> bool:
         """Whether it was asked, and answered, that just these days are meant."""
         return self.data.get("confirmed") == self.asked()

@@ -117,6 +117,8 @@ class Area(models.TextChoices):
     DATA = "data"
     THRESHOLD = "threshold"
     INTERVAL = "interval"
+    COMPARABLE = "comparable"
+    INVESTIGATION = "investigation"
     RULE = "rule"
     CHANNEL = "channel"
     ALERT = "alert"

@@ -18,6 +18,8 @@ from dashboard.runs.comparing.sides import href, sides_of
 from dashboard.runs.models import Comparable
 from dashboard.runs.models.comparables import MOST_CHARS
 from dashboard.teams.access import choice_of, may_change, teams_of
+from dashboard.teams.audit import audit
+from dashboard.teams.models import Area
 from dashboard.teams.names import legible
 from dashboard.teams.sign_in import signed_in
 
@@ -84,6 +86,7 @@ def comparables(request: HttpRequest) -> HttpResponse:
             team=team, conditions=form.told, reason=form.cleaned_data["reason"], made_by_id=request.user.pk,
             made_at=timezone.now(),
         )  # fmt: skip
+        audit(request, team, Area.COMPARABLE, f"held conditions comparable: {form.cleaned_data['reason']}")
         messages.success(request, "Recorded, with your name and reason. Whoever compares such runs sees it.")
         return redirect(href(side.runs for side in sides))
     messages.error(request, "Nothing was recorded: choose the conditions, and say why they do not matter.")
@@ -104,6 +107,7 @@ def comparable(request: HttpRequest, comparable_id: int) -> HttpResponse:
         raise PermissionDenied
     fresh = Comparable.objects.filter(pk=row.pk, revoked_at=None)
     if fresh.update(revoked_at=timezone.now(), revoked_by=request.user.pk):
+        audit(request, row.team, Area.COMPARABLE, f"revoked that conditions are comparable: {row.reason}")
         messages.success(request, "Revoked: these conditions refuse a speed-up again.")
     back = QueryDict(request.POST.get("back", "")[:4_000]).urlencode()
     return redirect(f"{reverse('compare')}?{back}" if back else reverse("comparables"))

@@ -21,6 +21,8 @@ from dashboard.runs.investigating.outcomes import PASSED, Outcome, but_its_own, 
 from dashboard.runs.models import InvestigatedRun, Investigation
 from dashboard.runs.models.investigations import State
 from dashboard.teams.access import choice_of, may_change, run_for, teams_of
+from dashboard.teams.audit import audit
+from dashboard.teams.models import Area
 from dashboard.teams.names import legible
 from dashboard.teams.sign_in import signed_in
 from ingest.detection.finding_kinds import headline
@@ -78,6 +80,7 @@ def new(request: HttpRequest) -> HttpResponse:
         saved.made_by_id = saved.changed_by_id = request.user.pk
         saved.made_at = saved.changed_at = timezone.now()
         saved.save()
+        audit(request, team, Area.INVESTIGATION, f"opened the investigation “{saved.title}”")
         messages.success(request, "The investigation is open. Add later runs, or give them its tag.")
         return redirect("investigation", saved.pk)
     context = {
@@ -106,6 +109,7 @@ def investigation(request: HttpRequest, investigation_id: int) -> HttpResponse:
         saved = form.save(commit=False)
         saved.changed_by_id, saved.changed_at = request.user.pk, timezone.now()
         saved.save()
+        audit(request, row.team, Area.INVESTIGATION, f"changed the investigation “{saved.title}” ({saved.state})")
         messages.success(request, "The investigation is changed.")
         return redirect("investigation", row.pk)
     # What a form that is wrong was given stands in its row, and is not stored.
@@ -160,6 +164,7 @@ def _remove(request: HttpRequest, row: Investigation) -> HttpResponse:
 
 
 def _delete(request: HttpRequest, row: Investigation) -> HttpResponse:
+    audit(request, row.team, Area.INVESTIGATION, f"deleted the investigation “{row.title}”")
     row.delete()
     messages.success(request, f"The investigation “{legible(row.title)}” is gone.")
     return redirect("investigations")

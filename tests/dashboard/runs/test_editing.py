@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from dashboard.runs.models import ChosenColumns, SavedView, Star
 from dashboard.runs.notes import rendered
+from dashboard.teams.models import AuditRecord
 from ingest.models import Finding, Round, Run, Stream
 from tests.cast import Cast, browser_of
 from tests.dashboard.runs_of import add_finding, add_round, add_workers, make_run, settle
@@ -253,3 +254,32 @@ def test_hostile_names_tags_and_notes_are_text_on_every_page(cast: Cast) -> None
         text = client.get(path).content.decode()
         assert "<script>alert" not in text, path
         assert "&lt;script&gt;alert(1)" in text, path
+
+
+def test_what_is_done_to_runs_is_written_down_with_who_did_it(cast: Cast, run: Run) -> None:
+    other = make_run(cast.team, "beta")
+    client, both = browser_of(cast.member), [str(run.pk), str(other.pk)]
+    client.post(f"/runs/{run.pk}/edit/", {"name": "gamma", "tags": "keep", "notes": ""})
+    client.post("/runs/act/", {"do": "tag", "run": both, "tag": "best"})
+    client.post("/runs/act/", {"do": "archive", "run": str(other.pk)})
+    client.post(f"/runs/{run.pk}/edit/", {"do": "archive"})
+    client.post("/runs/act/", {"do": "delete", "run": str(other.pk), "sure": "yes"})
+    client.post(f"/runs/{run.pk}/delete/")
+    rows = AuditRecord.objects.filter(team=cast.team.pk, area="run").order_by("pk")
+    assert {row.who for row in rows} == {"mika"}
+    assert [row.did for row in rows] == [
+        "changed name of the run “alpha”",
+        "added the tags best to 2 runs: “beta”, “gamma”",
+        "archived the run “beta”",
+        "archived the run “gamma”",
+        "deleted the run “beta”",
+        "deleted the run “gamma”",
+    ]
+
+
+@pytest.mark.parametrize("who", ["owner", "member", "viewer"])
+def test_chosen_runs_are_compared(cast: Cast, run: Run, who: str) -> None:
+    both = [str(run.pk), str(make_run(cast.team, "beta").pk)]
+    answer = browser_of(getattr(cast, who)).post("/runs/act/", {"do": "compare", "run": both})
+    assert answer.status_code == 302
+    assert {f"run={key}" for key in both} == set(answer["Location"].removeprefix("/compare/?").split("&"))
