@@ -2,11 +2,16 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { layoutOf, plain } from "../../dashboard/static/rw/charts.js";
+import { CONFIG, layoutOf, plain } from "../../dashboard/static/rw/charts.js";
 
 test("markup and entities in a name reach plotly as text", () => {
     assert.equal(plain('<a href="javascript:alert(1)">x</a> &lt;b&gt;'), '&lt;a href="javascript:alert(1)">x&lt;/a> &amp;lt;b&amp;gt;');
     assert.equal(plain(7), "7");
+});
+
+test("no chart offers to send its data anywhere", () => {
+    assert.equal(CONFIG.showSendToCloud, false);
+    assert.equal(CONFIG.plotlyServerURL, "");
 });
 
 test("what a chart says of an axis is added to what all axes share", () => {

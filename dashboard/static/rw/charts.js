@@ -3,13 +3,19 @@
 
 const NEAR = "300px"; // how far from the window a chart is drawn
 const SERIES = ["compute", "encode", "aggregate", "transfer", "persist", "apply", "input", "other"];
-const CONFIG = {
+export const CONFIG = {
     responsive: true,
     displaylogo: false,
+    // Otherwise a button offers to send what is drawn to its makers' server.
+    showSendToCloud: false,
+    plotlyServerURL: "",
     displayModeBar: "hover",
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"],
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage", "sendChartToCloud"],
     scrollZoom: false,
 };
+// The style element of the maps in plotly's bundle, which nobody draws here: it looks whether that is there already. Its
+// text would be refused by the policy of pages, and said in the console.
+const STYLE_OF_MAPS = "9f215cf04c5486422605d13261cb87401f4e7763b6296af81e98efbc0130da53";
 const drawn = new Map(); // place -> how to make its chart
 
 let loading;
@@ -40,7 +46,7 @@ export function layoutOf(colours, own = {}) {
         linecolor: colours.line,
         zerolinecolor: colours.line,
         automargin: true,
-        fixedrange: false,
+        showspikes: false, // they have a white edge on whatever ground
     };
     return {
         paper_bgcolor: "rgba(0,0,0,0)",
@@ -115,6 +121,8 @@ async function draw(place) {
 
 function plotlyOf(place) {
     loading ??= new Promise((resolve, reject) => {
+        const known = document.createElement("meta");
+        known.id = STYLE_OF_MAPS;
         const script = document.createElement("script");
         script.src = place.closest("[data-plotly]").dataset.plotly;
         script.onload = () => resolve(globalThis.Plotly);
@@ -122,7 +130,7 @@ function plotlyOf(place) {
             loading = null; // the next chart tries again
             reject(new Error("plotly did not come"));
         };
-        document.head.append(script);
+        document.head.append(known, script);
     });
     return loading;
 }
