@@ -18,8 +18,9 @@ from ingest.queries.trends import Point
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A figure in words, with what its whisker spans; empty where it has none."""
+    """A figure in words, with what its whisker spans; empty where it has none. `title` is its column's."""
 
+    title: str
     text: str
     span: str
 
@@ -79,5 +80,11 @@ def _row(spot: Spot) -> Row:
     for measure, (low, value, high) in zip(MEASURES, spot.values, strict=True):
         if not measure.by_trainers:
             whole = low is not None and high is not None and low < high
-            cells.append(Cell(measure.words(value), f"{measure.words(low)} to {measure.words(high)}" if whole else ""))
+            cells.append(
+                Cell(
+                    measure.title,
+                    measure.words(value),
+                    f"{measure.words(low)} to {measure.words(high)}" if whole else "",
+                )
+            )
     return Row(spot, cells)

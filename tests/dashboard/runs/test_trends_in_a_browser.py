@@ -58,9 +58,12 @@ def test_a_choice_stays_in_the_address_and_needs_no_button(browser: Browser, web
     some_runs(people)
     with signed_in(browser, web, people) as page:
         page.goto(f"{web}/trends/")
+        drawn = page.locator("[data-chart]").first  # the script is there
+        expect(drawn).to_be_attached()
         page.get_by_label("Device").select_option("Tesla T4")
         expect(page).to_have_url(f"{web}/trends/?project=vit-pets&device=Tesla+T4")
         expect(page.locator("tbody tr")).to_have_count(2)
+        expect(drawn).to_be_attached()
         page.get_by_label("Over").select_option("weeks")
         expect(page.get_by_role("columnheader", name="Week")).to_be_visible()
         page.go_back()

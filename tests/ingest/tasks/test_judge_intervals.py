@@ -10,7 +10,7 @@ from ingest.queries import intervals, judging_windows
 from ingest.store import deletion
 from ingest.store import intervals as store
 from ingest.tasks import judge_intervals, judge_round
-from ingest.watch import Intervals as Asking
+from ingest.watch import DueRuns
 from tests.cast import Cast
 from tests.ingest import scenarios
 from tests.ingest.storing import Story
@@ -160,7 +160,7 @@ def test_the_watcher_asks_until_it_is_judged(cast: Cast, quiet: None) -> None:
     story = told(cast)
     row = asked(story.run, 5.0)
     before, now = waiting(), [100.0]
-    asking = Asking(clock=lambda: now[0])
+    asking = DueRuns(store.TASK, intervals.runs_due, clock=lambda: now[0])
     for moment, more in ((100.0, 1), (105.0, 1), (114.9, 1), (115.0, 2)):
         now[0] = moment
         asking.scan()
@@ -180,7 +180,7 @@ def test_the_watcher_asks_until_it_is_judged(cast: Cast, quiet: None) -> None:
 
 def test_what_found_no_room_is_asked_for_with_the_next_scan(cast: Cast, quiet: None) -> None:
     asked(told(cast).run, 5.0)
-    asking, before = Asking(clock=lambda: 100.0), waiting()
+    asking, before = DueRuns(store.TASK, intervals.runs_due, clock=lambda: 100.0), waiting()
     client().rpush(QUEUE, *["full"] * MOST_WAITING)
     asking.scan()
     assert waiting() == before
