@@ -269,7 +269,7 @@ def test_what_is_done_to_runs_is_written_down_with_who_did_it(cast: Cast, run: R
     assert {row.who for row in rows} == {"mika"}
     assert [row.did for row in rows] == [
         "changed name of the run “alpha”",
-        "added the tags best to 2 runs: “beta”, “gamma”",
+        "added the tags best to 2 runs: “gamma”, “beta”",
         "archived the run “beta”",
         "archived the run “gamma”",
         "deleted the run “beta”",
