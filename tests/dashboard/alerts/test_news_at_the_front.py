@@ -27,7 +27,7 @@ def asked(web: str, session: str, team: str) -> tuple[int, bool, Any]:
         server.request("GET", f"/alerts/news/?team={team}", headers={"Cookie": f"theme=dark; sessionid={session}"})
         answer = server.getresponse()
         text = answer.read()
-        assert "no-store" in answer.headers["Cache-Control"] or answer.status != 200
+        assert answer.status != 200 or "no-store" in answer.headers["Cache-Control"]
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         said = json.loads(text) if answer.headers["Content-Type"] == "application/json" else None
         return answer.status, "X-Frame-Options" in answer.headers, said
