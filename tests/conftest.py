@@ -83,7 +83,8 @@ def web_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) 
     """
     data = tmp_path_factory.mktemp("web")
     collect(data / "static")
-    with serving(data / "web.log", ROUNDWATCH_DATA=str(data)) as url:
+    # Exports are made by the tests themselves, as a worker would.
+    with serving(data / "web.log", ROUNDWATCH_DATA=str(data), ROUNDWATCH_EXPORTS=str(settings.EXPORTS)) as url:
         yield url
 
 

@@ -67,4 +67,4 @@ def test_the_watcher_asks_for_it(message: Delivery, monkeypatch: pytest.MonkeyPa
     asked: list[str] = []
     monkeypatch.setattr("ingest.watch.start", lambda name: asked.append(name) or True)
     keep_days()
-    assert asked == ["alerts.prune"]
+    assert "alerts.prune" in asked

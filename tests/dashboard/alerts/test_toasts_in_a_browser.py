@@ -29,6 +29,7 @@ window.hide = (hidden) => {
 COVERED = """() => [...document.querySelectorAll("a, button, input, select, summary")].filter((control) => {
     const { left, top, width, height } = control.getBoundingClientRect();
     const [x, y] = [left + width / 2, top + height / 2];
+    if (!control.checkVisibility()) return false; // as in a menu that is closed
     if (!width || x < 0 || y < 0 || x >= innerWidth || y >= innerHeight || control.closest(".toast")) return false;
     return Boolean(document.elementFromPoint(x, y)?.closest(".toast"));
 }).map((control) => control.outerHTML)"""
