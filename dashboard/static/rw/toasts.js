@@ -43,15 +43,19 @@ export class Toasts {
     #state = remembered();
     #failures = 0;
     #shown = [];
+    #timer;
 
     constructor(place) {
         this.#place = place;
         place.addEventListener("click", (event) => event.target.closest("[data-dismiss]") && this.#dismiss());
-        document.addEventListener("visibilitychange", () => !document.hidden && this.#ask());
+        document.addEventListener("visibilitychange", () => !document.hidden && this.run());
     }
 
     run() {
-        this.#ask().finally(() => setTimeout(() => this.run(), pause(this.#failures, document.hidden)));
+        this.#ask().finally(() => {
+            clearTimeout(this.#timer); // who came back meanwhile is not to wait as long as a hidden page
+            this.#timer = setTimeout(() => this.run(), pause(this.#failures, document.hidden));
+        });
     }
 
     async #ask() {
