@@ -308,6 +308,7 @@ def sum_up_run(run_id: str) -> None:
     with transaction.atomic():
         hold(Lock.JUDGING, key)
         run_figures.save(row)
+        standings.note([key])
         limits = thresholds.of_run(key)
         compared = baselines.compared(key)
         verdicts = None

@@ -40,13 +40,13 @@ COLUMNS = (
     ),
     Column(
         key="round_time", label="Round time", sort="round_time", number=True,
-        says="Median wall time of the last 40 rounds",
+        says="Median wall time of a round, warm-up left out",
     ),
     Column(key="curve", label="Last 40 rounds"),
     Column(
         key="waiting", label="GPU waiting", sort="waiting", number=True,
-        says="Share of the round in which a trainer is in no compute phase: mean over trainers and the last 40 rounds; "
-        "amber from 30 %",
+        says="Share of the round in which a trainer is in no compute phase: mean over trainers, median of rounds, "
+        "warm-up left out; amber from 30 %",
     ),
     Column(
         key="went", label="Where the round went",

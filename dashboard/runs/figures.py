@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from statistics import median
 
 import numpy as np
 import numpy.typing as npt
@@ -33,10 +34,11 @@ def figures(
     run: Run, now: datetime, rounds: Rounds, communication: Communication, gpu_hours: float | None,
     peak: Peak | None,
 ) -> list[Figure]:  # fmt: skip
-    """All of them, in the order in which they are shown."""
+    """All of them, in the order in which they are shown; those of rounds are of `rounds.measured`."""
+    of = rounds.measured
     return [
-        _done(run, rounds), _duration(run, now), *_times(rounds), _waiting(rounds), *_communication(communication),
-        _coverage(rounds), _throughput(rounds), _gpu_hours(run, gpu_hours), _memory(run, peak),
+        _done(run, rounds), _duration(run, now), *_times(of), _waiting(of), *_communication(communication),
+        _coverage(of), _throughput(of), _gpu_hours(run, gpu_hours), _memory(run, peak),
     ]  # fmt: skip
 
 
@@ -67,39 +69,40 @@ def _times(rounds: Rounds) -> list[Figure]:
 
 
 def _waiting(rounds: Rounds) -> Figure:
-    mean, known = _mean(rounds.waiting)
+    middle, known = _median(rounds.waiting)
     return Figure(
-        "GPU waiting", percent(mean), _of(known, rounds),
+        "GPU waiting", percent(middle), _of(known, rounds),
         "The part of a round in which a trainer is in no compute phase: wall time less the union of its compute "
-        f"phases, over the wall time. The mean over trainers, then over the {known:,} rounds of which it is known.",
-        "warn" if mean is not None and mean >= MUCH_WAITING else "",
+        f"phases, over the wall time. The mean over trainers, then the median of the {known:,} rounds of which it is "
+        "known.", "warn" if middle is not None and middle >= MUCH_WAITING else "",
     )  # fmt: skip
 
 
 def _communication(found: Communication) -> list[Figure]:
     bands = f"Below {percent(BANDS.healthy)} is healthy, above {percent(BANDS.alarming)} a strong signal against it."
-    why = f" Not known here: {found.abstained}." if found.comm_share is None and found.abstained else ""
+    comm, exposed = (median(shares) if shares else None for shares in (found.comm, found.exposed))
+    why = f" Not known here: {found.abstained}." if comm is None and found.abstained else ""
     newest = "the newest rounds that were analysed"
     return [
         Figure(
-            "Comm share", percent(found.comm_share), _analysed(found.comm_rounds),
+            "Comm share", percent(comm), _analysed(len(found.comm)),
             "Time of transfers between machines, without what they waited, over the wall time: the mean over trainers, "
-            f"then over {found.comm_rounds} of {newest}. {bands}{why}", _band(found.comm_share),
+            f"then the median of {len(found.comm)} of {newest}. {bands}{why}", _band(comm),
         ),
         Figure(
-            "Exposed share", percent(found.exposed_share), _analysed(found.exposed_rounds),
+            "Exposed share", percent(exposed), _analysed(len(found.exposed)),
             "The part of those transfers during which the trainer computes nothing, over the wall time: the mean over "
-            f"trainers, then over {found.exposed_rounds} of {newest}. {bands}{why}", _band(found.exposed_share),
+            f"trainers, then the median of {len(found.exposed)} of {newest}. {bands}{why}", _band(exposed),
         ),
     ]  # fmt: skip
 
 
 def _coverage(rounds: Rounds) -> Figure:
-    mean, known = _mean(rounds.coverage)
+    middle, known = _median(rounds.coverage)
     return Figure(
-        "Coverage", percent(mean), _of(known, rounds),
+        "Coverage", percent(middle), _of(known, rounds),
         "The part of a round that recorded phases explain, waits included: the union of a trainer's phases over the "
-        f"wall time. The mean over trainers, then over the {known:,} rounds of which it is known.",
+        f"wall time. The mean over trainers, then the median of the {known:,} rounds of which it is known.",
     )  # fmt: skip
 
 
@@ -139,9 +142,9 @@ def _memory(run: Run, peak: Peak | None) -> Figure:
     return Figure(f"{peak.role.capitalize()} memory, peak", f"≥ {copies:.1f} copies", f"{shown}", definition + told)
 
 
-def _mean(values: npt.NDArray[np.float64]) -> tuple[float | None, int]:
+def _median(values: npt.NDArray[np.float64]) -> tuple[float | None, int]:
     known = values[~np.isnan(values)]
-    return (float(known.mean()) if len(known) else None), len(known)
+    return (float(np.median(known)) if len(known) else None), len(known)
 
 
 def _rate(a_second: float) -> str:
@@ -159,7 +162,11 @@ def _of(known: int, rounds: Rounds) -> str:
 
 
 def _speaks(rounds: Rounds) -> str:
-    return f"Of the {'newest ' if rounds.cut else ''}{len(rounds.index):,} closed rounds."
+    return f"Of the {'newest ' if rounds.cut else ''}{len(rounds.index):,} closed rounds{_without(rounds)}."
+
+
+def _without(rounds: Rounds) -> str:
+    return ", warm-up left out" if rounds.warm.all() else ", of which all are warm-up"
 
 
 def _rounds(count: int) -> str:

@@ -96,8 +96,8 @@ def overview(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 
 def _figures(run: Run, rounds: Rounds) -> list[Figure]:
-    hours, peak = run_work.gpu_hours(run), run_work.memory_peak(run)
-    return figures(run, timezone.now(), rounds, run_rounds.communication(run), hours, peak)
+    hours, peak = run.gpu_hours, run_work.memory_peak(run)
+    return figures(run, timezone.now(), rounds, run_rounds.communication(rounds.measured), hours, peak)
 
 
 def crews(machines: Sequence[run_story.Machine]) -> list[Crew]:

@@ -69,8 +69,8 @@ MEASURES = (
             "mean over trainers; median over rounds, whisker 5th to 95th percentile.",
             lambda one: (one.figures.waiting_share_p5, one.figures.waiting_share, one.figures.waiting_share_p95)),
     Measure("comm_share", "Exchange between nodes", "%", "The share of the round in which a trainer moves data to "
-            "other machines (comm share): healthy below 15 %, alarming above 30 %. Not known where all workers are on "
-            "one machine.",
+            "other machines (comm share): healthy below 15 %, alarming above 30 %. Of a run without an analysed round "
+            "the waits within transfers are among it. Not known where all workers are on one machine.",
             lambda one: (one.figures.comm_share_p5, one.figures.comm_share, one.figures.comm_share_p95)),
     Measure("encode_s", "Encode p95", "s", "The 95th percentile, over trainers and rounds, of the time that one "
             "spends in phases that encode, decode or prepare.",

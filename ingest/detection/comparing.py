@@ -5,7 +5,6 @@ of them cannot be compared, a condition that a run did not tell is not known to 
 repeated; each refuses the speed-up, and all that do are told.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -105,10 +104,11 @@ def median_interval(values: Sequence[float], level: float = LEVEL) -> tuple[floa
     3rd edition, section 7.1).
     """
     count = len(values)
-    place, sum_, all_ = 0, 0, 1 << count
+    place, ways, sum_, all_ = 0, 1, 1, 1 << count
     allowed = (1 - level) / 2
-    while place < count // 2 and (sum_ + math.comb(count, place)) / all_ <= allowed:
-        sum_ += math.comb(count, place)
+    while place < count // 2 and sum_ / all_ <= allowed:
+        ways = ways * (count - place) // (place + 1)
+        sum_ += ways
         place += 1
     if not place:
         return None

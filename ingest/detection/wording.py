@@ -29,3 +29,8 @@ def duration(seconds: float) -> str:
     if seconds < 0.1:
         return f"{seconds * 1e3:.0f} ms"
     return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def size(value: float) -> str:
+    """Bytes as people read them: 2.3 GiB, 512 MiB."""
+    return f"{value / (1 << 30):.1f} GiB" if abs(value) >= 1 << 30 else f"{value / (1 << 20):.0f} MiB"

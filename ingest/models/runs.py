@@ -4,6 +4,7 @@ import uuid
 from typing import ClassVar
 
 from django.db import models
+from django.utils import timezone
 
 
 class RunState(models.TextChoices):
@@ -72,3 +73,9 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def gpu_hours(self) -> float | None:
+        """Hours of its trainers' devices until its end, or now; None where no device is known."""
+        lasted = (self.ended_at or timezone.now()) - self.started_at
+        return self.trainers * max(0.0, lasted.total_seconds()) / 3600 if self.devices else None

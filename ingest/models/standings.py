@@ -14,7 +14,8 @@ class Standing(models.Model):
     """Sums of a run, kept by store.standings within seconds. A table of its own: of a run that goes on they change all
     the time, and a run's own row stands in indexes of all its words.
 
-    Null is not known. Durations are seconds, shares are of 1 and of the newest rounds (store.standings.RECENT);
+    Null is not known. Durations are seconds, shares are of 1. `round_s` and `waiting_share` are the medians of the
+    run's figures (RunFigures) as soon as these are known, the rest is of the newest rounds (store.standings.RECENT);
     `rounds` is the number of the newest closed round, from 1. `longest_wait` names the phase, or kind of phase, other
     than compute that takes most of the critical path.
     """

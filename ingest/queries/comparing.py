@@ -9,21 +9,11 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from ingest.detection.windows import STEP_S, WARMUP_S, WARMUP_STEPS
+from ingest.detection.facts import Floats
 from ingest.models import Run
-from ingest.queries import intervals
+from ingest.queries import intervals, run_rounds
+from ingest.queries.run_rounds import MOST_ANALYSED
 
-# Figures are of so many closed rounds, those that need analyses or readings of fewer.
-MOST_ROUNDS = 1_000
-MOST_ANALYSED = 200
-
-# Walks the unique index (run, index, generation) backwards, so a long run costs no more than a short one.
-_ROUNDS = """
-SELECT DISTINCT ON (index) id, index, begin_ns, end_ns, gpu_waiting_share, coverage
-FROM ingest_round WHERE run_id = %s AND closed AND end_ns > begin_ns
-ORDER BY index DESC, generation DESC LIMIT %s
-"""
-_EARLIEST = "SELECT index, begin_ns FROM ingest_round WHERE run_id = %s ORDER BY index, generation LIMIT 1"
 # Of an analysis only what is compared: its path alone is some kilobytes.
 _ANALYSES = """
 SELECT a.content #>> '{communication,comm_share}', a.content #>> '{communication,exposed_share}',
@@ -77,28 +67,19 @@ class Analysed:
 
 
 def rounds_of(run: Run) -> RunRounds:
-    """The figures of the run's last `MOST_ROUNDS` rounds."""
-    with connection.cursor() as cursor:
-        cursor.execute(_ROUNDS, [run.pk, MOST_ROUNDS])
-        rows = cursor.fetchall()[::-1]
-        cursor.execute(_EARLIEST, [run.pk])
-        first = cursor.fetchone()
-    warm = _after_warm_up(rows, first)
+    """The figures of the run's newest rounds, `run_rounds.MOST_ROUNDS` at most."""
+    read = run_rounds.newest(run)
+    rounds = read.past_warm_up
     return RunRounds(
-        run=run, ids=[row[0] for row in warm], indexes=[row[1] for row in warm], begins_ns=[row[2] for row in warm],
-        ends_ns=[row[3] for row in warm], seconds=[(row[3] - row[2]) / 1e9 for row in warm],
-        waiting=[row[4] for row in warm if row[4] is not None],
-        coverage=[row[5] for row in warm if row[5] is not None], warm_up=len(rows) - len(warm),
+        run=run, ids=rounds.ids.tolist(), indexes=rounds.index.tolist(), begins_ns=rounds.begin_ns.tolist(),
+        ends_ns=rounds.end_ns.tolist(), seconds=rounds.wall_s.tolist(), waiting=_known(rounds.waiting),
+        coverage=_known(rounds.coverage), warm_up=len(read.ids) - len(rounds.ids),
     )  # fmt: skip
 
 
-def _after_warm_up(rows: Sequence[tuple[Any, ...]], first: tuple[int, int] | None) -> list[tuple[Any, ...]]:
-    """All but the run's first round or, of steps, its first while, as detection has it of each attempt."""
-    if not rows or first is None:
-        return []
-    (index, begin_ns), middle_ns = first, sorted(row[3] - row[2] for row in rows)[(len(rows) - 1) // 2]
-    steps, until_ns = (WARMUP_STEPS, WARMUP_S * 1e9) if middle_ns < STEP_S * 1e9 else (1, 0.0)
-    return [row for row in rows if row[1] - index >= steps and row[2] - begin_ns >= until_ns]
+def _known(values: Floats) -> list[float]:
+    found: list[float] = values[~np.isnan(values)].tolist()
+    return found
 
 
 def analysed(known: RunRounds) -> Analysed:

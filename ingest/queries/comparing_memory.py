@@ -4,20 +4,18 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from ingest.queries.comparing import MOST_ANALYSED, RunRounds
+from ingest.queries.comparing import RunRounds
 from ingest.queries.judging_spans import workers_of
 from ingest.queries.live import streams_of
+from ingest.queries.peaks import OF_DEVICE, OF_PROCESS
+from ingest.queries.run_rounds import MOST_ANALYSED
 from ingest.queries.series_of_run import SERIES
 
 _PEAKS = """
 SELECT series_id, max(value) FROM ingest_sample
 WHERE series_id = ANY(%s::int8[]) AND time_ns BETWEEN %s AND %s AND arrived >= %s GROUP BY series_id
 """
-# What is read of a process's memory and of its devices', the nearest to the training first.
-_MEMORY = {
-    "process": ("process_memory_bytes", "cgroup_memory_bytes"),
-    "device": ("device_memory_allocated_bytes", "process_gpu_memory_bytes"),
-}
+_MEMORY = {"process": OF_PROCESS, "device": OF_DEVICE}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,33 +9,16 @@ import numpy as np
 from django.db import connection
 
 from ingest.detection.facts import Floats, Kind
-from ingest.detection.windows import STEP_S, TYPICAL_OF, WARMUP_STEPS
 from ingest.models import Run, RunFigures
-from ingest.queries.fixed_rows import Columns, read_columns
+from ingest.queries import run_rounds
+from ingest.queries.fixed_rows import read_columns
 from ingest.queries.peaks import Peaks, peaks_of
+from ingest.queries.run_rounds import Rounds
 
-MOST_ROUNDS = 20_000  # the newest that are summed up
-_MOST_ANALYSED = 1_000
 _MOST_PARTS = 50_000  # trainers' rounds of which encode times are read
 _PERCENTILES = (5, 50, 95)
 _DEVICES = re.compile(r"(\d{1,4}) x ([^,]{1,100})")
 
-_ROUNDS = """
-SELECT * FROM (
-    SELECT DISTINCT ON (index) index, end_ns, (end_ns - begin_ns) / 1e9, coalesce(gpu_waiting_share, 'NaN'),
-           coalesce((kind_seconds->>%s::int)::float8, 'NaN')
-    FROM ingest_round WHERE run_id = %s AND closed AND end_ns > begin_ns
-    ORDER BY index DESC, generation DESC LIMIT %s
-) AS newest ORDER BY 1
-"""
-_ROUND_TYPES = {"index": "int8", "end_ns": "int8", "wall_s": "float8", "waiting": "float8", "transfer_s": "float8"}
-# What each round's analysis says counts before what its kinds do: it knows what a transfer only waited for.
-_ANALYSED = """
-SELECT r.index, coalesce((a.content->'communication'->>'comm_share')::float8, 'NaN')
-FROM ingest_round r JOIN ingest_analysis a ON a.round_id = r.id AND a.version = r.data_version
-WHERE r.run_id = %s AND r.closed ORDER BY r.index DESC, r.generation LIMIT %s
-"""
-_ANALYSED_TYPES = {"index": "int8", "share": "float8"}
 # What is nested in a phase of the same kind is part of it. An attempt that was begun again is one of its own.
 _ENCODES = """
 SELECT sum(p.end_ns - p.begin_ns) / 1e9
@@ -60,31 +43,18 @@ def of(run_id: UUID) -> tuple[Run, RunFigures] | None:
     if run is None:
         return None
     before = RunFigures.objects.filter(pk=run_id).values_list("sampled_ns", flat=True).first()
+    rounds = run_rounds.newest(run).measured
     with connection.cursor() as cursor:
-        rounds = warm(read_columns(cursor, _ROUNDS, [int(Kind.TRANSFER), run_id, MOST_ROUNDS], _ROUND_TYPES))
-        analysed = read_columns(cursor, _ANALYSED, [run_id, _MOST_ANALYSED], _ANALYSED_TYPES)
         cursor.execute(_CREW, [run_id])
         crew = cursor.fetchall()
-        machines = len({machine for _, machine, _ in crew if machine})
-        device, devices = counted((machine or str(key), told) for key, machine, told in crew)
-        encodes = _encodes(run, rounds, len(crew))
-        peaks = peaks_of(run, before)
+    machines = len({machine for _, machine, _ in crew if machine})
+    device, devices = counted((machine or str(key), told) for key, machine, told in crew)
+    encodes = _encodes(run, rounds, len(crew))
+    peaks = peaks_of(run, before)
     row = RunFigures(run=run, device=device, devices=devices, trainers=len(crew), machines=machines)
-    _measure(row, rounds, _shares(rounds, analysed, machines), encodes)
+    _measure(row, rounds, _shares(rounds, machines), encodes)
     _remember(row, peaks)
     return run, row
-
-
-def warm(rounds: Columns) -> Columns:
-    """The rounds (oldest first) without the run's warm-up, if there are others: its first round, or its first steps.
-
-    Of a run with more rounds than are read the first are not among them.
-    """
-    if not 0 < len(rounds["index"]) < MOST_ROUNDS:
-        return rounds
-    cold = 1 if float(np.median(rounds["wall_s"][-TYPICAL_OF:])) >= STEP_S else WARMUP_STEPS
-    kept = rounds["index"] >= rounds["index"][0] + cold
-    return {name: column[kept] for name, column in rounds.items()} if kept.any() else rounds
 
 
 def counted(told: Iterable[tuple[str, str]]) -> tuple[str, int]:
@@ -103,16 +73,20 @@ def counted(told: Iterable[tuple[str, str]]) -> tuple[str, int]:
     return min(models.items(), key=lambda each: (-each[1], each[0])) if models else ("", 0)
 
 
-def _shares(rounds: Columns, analysed: Columns, machines: int) -> Floats:
-    """Of each round the share of the wall that trainers transfer between nodes; NaN where there is none, or unknown."""
-    known = dict(zip(analysed["index"].tolist(), analysed["share"].tolist(), strict=True))
-    of_kinds = rounds["transfer_s"] / rounds["wall_s"] if machines > 1 else np.full(len(rounds["index"]), np.nan)
-    pairs = zip(rounds["index"].tolist(), of_kinds.tolist(), strict=True)
-    return np.array([known.get(index, share) for index, share in pairs], float)
+def _shares(rounds: Rounds, machines: int) -> Floats:
+    """The shares of the wall that trainers transfer between nodes, as analyses know them.
+
+    Of a run without any, as the kinds of its phases tell: an analysis knows what a transfer only waited for, so that
+    the two are not of one measure. Empty where there is none, or it is unknown.
+    """
+    analysed = run_rounds.communication(rounds).comm
+    if analysed or machines < 2:
+        return np.array(analysed, float)
+    return rounds.kind_s[:, int(Kind.TRANSFER)] / rounds.wall_s
 
 
-def _encodes(run: Run, rounds: Columns, trainers: int) -> Floats:
-    newest = rounds["index"][-max(1, _MOST_PARTS // max(trainers, 1)) :]
+def _encodes(run: Run, rounds: Rounds, trainers: int) -> Floats:
+    newest = rounds.index[-max(1, _MOST_PARTS // max(trainers, 1)) :]
     kind = int(Kind.ENCODE)
     if not len(newest) or not run.phase_names.filter(kind=kind).exists():
         return np.empty(0)
@@ -129,11 +103,11 @@ def _three(values: Floats) -> tuple[float | None, float | None, float | None]:
     return low, middle, high
 
 
-def _measure(row: RunFigures, rounds: Columns, shares: Floats, encodes: Floats) -> None:
-    row.rounds = len(rounds["index"])
-    row.newest_ns = int(rounds["end_ns"].max()) if row.rounds else None
-    row.round_s_p5, row.round_s, row.round_s_p95 = _three(rounds["wall_s"])
-    row.waiting_share_p5, row.waiting_share, row.waiting_share_p95 = _three(rounds["waiting"])
+def _measure(row: RunFigures, rounds: Rounds, shares: Floats, encodes: Floats) -> None:
+    row.rounds = len(rounds.index)
+    row.newest_ns = int(rounds.end_ns.max()) if row.rounds else None
+    row.round_s_p5, row.round_s, row.round_s_p95 = _three(rounds.wall_s)
+    row.waiting_share_p5, row.waiting_share, row.waiting_share_p95 = _three(rounds.waiting)
     row.comm_share_p5, row.comm_share, row.comm_share_p95 = _three(shares)
     row.encode_s_p5, row.encode_s, row.encode_s_p95 = _three(encodes)
 

@@ -10,7 +10,6 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import BooleanField, Exists, OuterRef, QuerySet
 from django.db.models.expressions import RawSQL
-from django.utils import timezone
 
 from ingest.models import Finding, Run, Standing
 from ingest.models.findings import FindingState, Severity
@@ -66,26 +65,24 @@ class RunRow:
         return known or Standing()
 
     @property
-    def gpu_hours(self) -> float | None:
-        """Hours of its trainers' devices until its end, or now; None where no device is known."""
-        lasted = (self.run.ended_at or timezone.now()) - self.run.started_at
-        return self.run.trainers * lasted.total_seconds() / 3600 if self.run.devices else None
-
-    @property
     def rounds_done(self) -> int:
         """The number of the newest closed round, counted from 1."""
         return self.rounds[-1].index + 1 if self.rounds else 0
 
     @property
     def round_s(self) -> float | None:
-        """Median wall time of `rounds` in seconds."""
-        return statistics.median(known.wall_s for known in self.rounds) if self.rounds else None
+        """Median wall time in seconds, as it is sorted by; until the run is summed up, that of `rounds`."""
+        if self.standing.round_s is not None or not self.rounds:
+            return self.standing.round_s
+        return statistics.median(known.wall_s for known in self.rounds)
 
     @property
     def waiting_share(self) -> float | None:
-        """Mean waiting share of those of `rounds` where it is known, 0..1."""
+        """Median waiting share, 0..1, as it is sorted by; until the run is summed up, that of `rounds`."""
         known = [each.waiting_share for each in self.rounds if each.waiting_share is not None]
-        return statistics.fmean(known) if known else None
+        if self.standing.waiting_share is not None or not known:
+            return self.standing.waiting_share
+        return statistics.median(known)
 
     @property
     def kind_shares(self) -> tuple[float, ...] | None:

@@ -1,43 +1,50 @@
-"""A run's newest rounds as columns, for figures over all of them; and what was analysed of their communication."""
+"""A run's newest rounds as columns, for figures over all of them; and what was analysed of their communication.
 
-import json
-from dataclasses import dataclass
+Each page that tells a figure of a run as a whole reads it here, so that it is the same number on all of them.
+"""
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 from django.db import connection
 
+from ingest.detection.facts import Floats, Ints
+from ingest.detection.warm_up import warm
 from ingest.models import Run
 from ingest.queries.fixed_rows import read_columns
 from roundwatch.wire import KINDS
 
 # Figures of a run speak of so many newest rounds, and say so: of 100,000 steps all would take a second to read.
 MOST_ROUNDS = 5_000
-# Of communication analyses tell, each some kilobytes.
-MOST_ANALYSED = 40
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+# Of communication, and of what else needs analyses or readings, of fewer: an analysis is some kilobytes.
+MOST_ANALYSED = 200
 
 _OF_KINDS = [f"k{place}" for place in range(len(KINDS))]
 _SECONDS = ", ".join(f"coalesce((kind_seconds->>{place})::float8, 'NaN')" for place in range(len(KINDS)))
 # Walks the unique index (run, index, generation) backwards: a long run costs no more than what is taken of it. Of a
 # replayed round the newest generation counts, also while it is open.
 _NEWEST = f"""
-SELECT index, begin_ns, end_ns, coalesce(coverage, 'NaN'), coalesce(gpu_waiting_share, 'NaN'), coalesce(items, 'NaN'),
-       {_SECONDS} FROM (
-    SELECT DISTINCT ON (index) index, begin_ns, end_ns, closed, coverage, gpu_waiting_share, items, kind_seconds
+SELECT id, index, begin_ns, end_ns, coalesce(coverage, 'NaN'), coalesce(gpu_waiting_share, 'NaN'),
+       coalesce(items, 'NaN'), first_index, first_ns, {_SECONDS} FROM (
+    SELECT DISTINCT ON (index) id, index, begin_ns, end_ns, closed, coverage, gpu_waiting_share, items, kind_seconds
     FROM ingest_round WHERE run_id = %s ORDER BY index DESC, generation DESC LIMIT %s) AS newest
-WHERE closed AND end_ns IS NOT NULL ORDER BY index
+CROSS JOIN (
+    SELECT index AS first_index, begin_ns AS first_ns
+    FROM ingest_round WHERE run_id = %s ORDER BY index, generation LIMIT 1) AS first
+WHERE closed AND end_ns > begin_ns ORDER BY index
 """  # noqa: S608 - ours
-_TYPES = dict.fromkeys(("index", "begin_ns", "end_ns"), "int8") | dict.fromkeys(
-    ("coverage", "waiting", "items", *_OF_KINDS), "float8"
+_TYPES = (
+    dict.fromkeys(("id", "index", "begin_ns", "end_ns"), "int8")
+    | dict.fromkeys(("coverage", "waiting", "items"), "float8")
+    | dict.fromkeys(("first_index", "first_ns"), "int8")
+    | dict.fromkeys(_OF_KINDS, "float8")
 )
 _COMMUNICATION = """
-SELECT a.content->'communication' FROM (
-    SELECT id, data_version FROM ingest_round WHERE run_id = %s AND closed
-    ORDER BY index DESC, generation DESC LIMIT %s) AS r
-JOIN ingest_analysis a ON a.round_id = r.id AND a.version = r.data_version
-WHERE jsonb_typeof(a.content->'communication') = 'object'
+SELECT a.content #>> '{communication,comm_share}', a.content #>> '{communication,exposed_share}',
+       coalesce(a.content #>> '{communication,abstained}', '')
+FROM ingest_analysis a JOIN ingest_round r ON r.id = a.round_id AND r.data_version = a.version
+WHERE a.round_id = ANY(%s) ORDER BY r.index DESC
 """
 
 
@@ -45,11 +52,12 @@ WHERE jsonb_typeof(a.content->'communication') = 'object'
 class Rounds:
     """Closed rounds, oldest first, one element each; NaN where a figure is not known.
 
-    `begin_ns` and `end_ns` are Unix nanoseconds, `coverage` and `waiting` shares 0..1, `items` samples or tokens,
-    `kind_s` (rounds x KINDS) the trainers' mean seconds of each kind. `cut` says that the run has more rounds than were
-    read.
+    `ids` are those of Round; `begin_ns` and `end_ns` are Unix nanoseconds, `coverage` and `waiting` shares 0..1,
+    `items` samples or tokens, `kind_s` (rounds x KINDS) the trainers' mean seconds of each kind. `warm` are those past
+    the run's warm-up (detection.warm_up). `cut` says that the run has more rounds than were read.
     """
 
+    ids: Ints
     index: Ints
     begin_ns: Ints
     end_ns: Ints
@@ -57,6 +65,7 @@ class Rounds:
     waiting: Floats
     items: Floats
     kind_s: Floats
+    warm: npt.NDArray[np.bool_]
     cut: bool
 
     @property
@@ -64,40 +73,45 @@ class Rounds:
         """Wall times in seconds."""
         return (self.end_ns - self.begin_ns) / 1e9
 
+    @property
+    def measured(self) -> "Rounds":
+        """Those that figures are of: without warm-up, unless there is nothing else yet."""
+        return self.past_warm_up if self.warm.any() else self
+
+    @property
+    def past_warm_up(self) -> "Rounds":
+        """Those past the run's warm-up."""
+        names = ("ids", "index", "begin_ns", "end_ns", "coverage", "waiting", "items", "kind_s", "warm")
+        return replace(self, **{name: getattr(self, name)[self.warm] for name in names})
+
 
 @dataclass(frozen=True, slots=True)
 class Communication:
-    """Means over the analysed ones of the newest rounds, 0..1, each with the number of rounds that know it."""
+    """Shares of the wall time, 0..1, of those rounds that know them; `abstained` says why the newest does not."""
 
-    comm_share: float | None
-    comm_rounds: int
-    exposed_share: float | None
-    exposed_rounds: int
+    comm: list[float]
+    exposed: list[float]
     abstained: str
 
 
 def newest(run: Run) -> Rounds:
     """The run's newest closed rounds, `MOST_ROUNDS` at most."""
     with connection.cursor() as cursor:
-        found = read_columns(cursor, _NEWEST, [run.pk, MOST_ROUNDS], _TYPES)
-    first = int(found["index"][0]) if len(found["index"]) else 0
+        found = read_columns(cursor, _NEWEST, [run.pk, MOST_ROUNDS, run.pk], _TYPES)
+    first = (int(found["first_index"][0]), int(found["first_ns"][0])) if len(found["index"]) else (0, 0)
+    index, begin_ns, end_ns = found["index"], found["begin_ns"], found["end_ns"]
     return Rounds(
-        index=found["index"], begin_ns=found["begin_ns"], end_ns=found["end_ns"], coverage=found["coverage"],
+        ids=found["id"], index=index, begin_ns=begin_ns, end_ns=end_ns, coverage=found["coverage"],
         waiting=found["waiting"], items=found["items"], kind_s=np.stack([found[name] for name in _OF_KINDS], axis=1),
-        cut=first > 0 and len(found["index"]) >= MOST_ROUNDS - 1,
+        warm=warm(index, begin_ns, (end_ns - begin_ns) / 1e9, first),
+        cut=len(index) > 0 and int(index[0]) > first[0] and len(index) >= MOST_ROUNDS - 1,
     )  # fmt: skip
 
 
-def communication(run: Run) -> Communication:
-    """How much of its newest rounds transfers between nodes took, as far as they were analysed."""
+def communication(rounds: Rounds) -> Communication:
+    """How much of the newest of these rounds transfers between nodes took, as far as they were analysed."""
     with connection.cursor() as cursor:
-        cursor.execute(_COMMUNICATION, [run.pk, MOST_ANALYSED])
-        told = [json.loads(row[0]) if isinstance(row[0], str) else row[0] for row in cursor.fetchall()]
-    shares = [one["comm_share"] for one in told if one["comm_share"] is not None]
-    exposed = [one["exposed_share"] for one in told if one["exposed_share"] is not None]
-    why = next((one["abstained"] for one in told if one["abstained"]), "")
-    return Communication(_mean(shares), len(shares), _mean(exposed), len(exposed), why)
-
-
-def _mean(values: list[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+        cursor.execute(_COMMUNICATION, [rounds.ids[-MOST_ANALYSED:].tolist()])
+        told = cursor.fetchall()
+    comm, exposed = ([float(one[place]) for one in told if one[place] is not None] for place in (0, 1))
+    return Communication(comm, exposed, next((why for _, _, why in told if why), ""))

@@ -1,4 +1,4 @@
-"""What a run used: the hours of its devices, and memory at its highest."""
+"""What a run used: memory at its highest."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,6 @@ from django.db import connection
 
 from ingest.feed.messages import unix_ns
 from ingest.models import Run
-from ingest.models.standings import Standing
 
 _MOST_SERIES = 32
 _MOST_READINGS = 40_000
@@ -33,11 +32,6 @@ class Peak:
     role: str
     series: int
     span_s: float
-
-
-def gpu_hours(run: Run) -> float | None:
-    """As the list of runs has it (models.standings); None where no device is known."""
-    return Standing.objects.filter(run=run).values_list("gpu_hours", flat=True).first()
 
 
 def memory_peak(run: Run) -> Peak | None:

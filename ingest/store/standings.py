@@ -13,7 +13,7 @@ from ingest.store import arrays
 from ingest.store.longest_wait import of_kinds, of_paths
 from roundwatch.wire import KINDS
 
-RECENT = 40  # rounds that figures are of: more would make a long run slower to sum up than a short one
+RECENT = 40  # rounds that other figures are of: more would make a long run slower to sum up than a short one
 _AT_ONCE = 100
 _DEVICES = re.compile(r"(\d{1,6}) x (.{1,200})")
 _MOST_WORDS = 60_000
@@ -59,16 +59,20 @@ _SAVE_KINDS = """
 UPDATE ingest_run r SET finding_kinds = v.kinds FROM unnest(%s::uuid[], %s::jsonb[]) AS v (id, kinds)
 WHERE r.id = v.id AND r.finding_kinds <> v.kinds
 """
-# Walks the unique index (run, index, generation) backwards. Medians and means are of the newest closed rounds.
+# Walks the unique index (run, index, generation) backwards: what is of the newest closed rounds. Medians are those of
+# the run's figures, so that it is the same number on every page, and until these are known of the newest rounds.
 _SUMS = """
 SELECT r.id, r.team_id, greatest(extract(epoch FROM coalesce(r.ended_at, now()) - r.started_at), 0)::float8,
-       CASE WHEN r.devices <> '[]' THEN r.trainers END, recent.*,
+       CASE WHEN r.devices <> '[]' THEN r.trainers END, recent.done, coalesce(f.round_s, recent.wall),
+       coalesce(f.waiting_share, recent.share), recent.items, recent.known_s, recent.kinds, recent.ids,
        coalesce(found.open, 0), coalesce(found.kinds, '[]')::text
-FROM ingest_run r
+FROM ingest_run r LEFT JOIN ingest_runfigures f ON f.run_id = r.id
 LEFT JOIN LATERAL (
-    SELECT max(index) + 1, percentile_cont(0.5) WITHIN GROUP (ORDER BY wall), avg(share),
-           sum(items) / nullif(sum(wall) FILTER (WHERE items IS NOT NULL), 0), sum(wall) FILTER (WHERE known),
-           array_agg(kinds) FILTER (WHERE known), array_agg(id)
+    SELECT max(index) + 1 AS done, percentile_cont(0.5) WITHIN GROUP (ORDER BY wall) AS wall,
+           percentile_cont(0.5) WITHIN GROUP (ORDER BY share) AS share,
+           sum(items) / nullif(sum(wall) FILTER (WHERE items IS NOT NULL), 0) AS items,
+           sum(wall) FILTER (WHERE known) AS known_s, array_agg(kinds) FILTER (WHERE known) AS kinds,
+           array_agg(id) AS ids
     FROM (
         SELECT DISTINCT ON (index) id, index, (end_ns - begin_ns) / 1e9::float8 AS wall, gpu_waiting_share AS share,
                items, kind_seconds::text AS kinds, kind_seconds IS NOT NULL AS known,

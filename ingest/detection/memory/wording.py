@@ -4,7 +4,7 @@ import math
 
 from ingest.detection.memory.context import Context
 from ingest.detection.memory.rules import Cycle, Growth, Retained
-from ingest.detection.wording import duration
+from ingest.detection.wording import duration, size
 
 _LABELS = {
     "process_memory_bytes": "memory of the process",
@@ -13,11 +13,6 @@ _LABELS = {
     "process_gpu_memory_bytes": "device memory of the process",
     "device_memory_allocated_bytes": "allocated device memory",
 }
-
-
-def size(value: float) -> str:
-    """Bytes as people read them: 2.3 GiB, 512 MiB."""
-    return f"{value / (1 << 30):.1f} GiB" if abs(value) >= 1 << 30 else f"{value / (1 << 20):.0f} MiB"
 
 
 def growth(context: Context, found: Growth) -> str:

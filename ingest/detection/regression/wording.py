@@ -2,9 +2,8 @@
 
 from ingest.detection.regression.context import Standing
 from ingest.detection.regression.facts import Compared
-from ingest.detection.wording import duration
+from ingest.detection.wording import duration, size
 
-_GIB = 1 << 30
 _CHANGES = 4
 
 
@@ -44,5 +43,4 @@ def _percent(share: float) -> str:
 
 
 def _size(count: float, copy_bytes: float | None) -> str:
-    size = f"{count / _GIB:.1f} GiB" if count >= _GIB else f"{count / (1 << 20):.0f} MiB"
-    return f"{size} ({count / copy_bytes:.1f} model copies)" if copy_bytes else size
+    return f"{size(count)} ({count / copy_bytes:.1f} model copies)" if copy_bytes else size(count)

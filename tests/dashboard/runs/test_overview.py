@@ -13,7 +13,6 @@ from django.utils import timezone
 from dashboard.runs.conditions import configured
 from dashboard.runs.overview import grouped
 from ingest.models import Analysis, Round, Run, Sample, Series, Stream, Worker
-from ingest.models.standings import Standing
 from ingest.queries import run_rounds
 from tests.cast import Cast, browser_of
 from tests.dashboard.runs_of import NOON, add_finding, add_round, add_workers, kinds, make_run
@@ -43,15 +42,15 @@ def analysed(row: Round, **communication: object) -> None:
 
 def test_figures_say_what_they_are_and_of_how_many_rounds(cast: Cast) -> None:
     run = make_run(cast.team, "run6", rounds_planned=20, state="finished", ended_at=NOON + dt.timedelta(minutes=36))
-    for index, wall_s in enumerate((50.0, 52.0, 61.0)):
+    for index, wall_s in enumerate((500.0, 50.0, 52.0, 61.0)):
         row = add_round(
-            run, index, wall_s, coverage=0.9, gpu_waiting_share=0.5 if index else None, items=100.0,
+            run, index, wall_s, coverage=0.9, gpu_waiting_share=0.5 if index > 1 else None, items=100.0,
             kind_seconds=kinds(compute=wall_s / 2, encode=wall_s / 4),
         )  # fmt: skip
-        analysed(row, **({"comm_share": 0.4, "exposed_share": 0.1} if index else {}))
-    add_round(run, 3, None)
+        analysed(row, **({"comm_share": 0.4, "exposed_share": 0.1} if index > 1 else {}))
+    add_round(run, 4, None)
     told = figures_of(browser_of(cast.viewer), run)
-    assert told["Rounds"][:2] == ("3", "of 20")
+    assert told["Rounds"][:2] == ("4", "of 20")
     assert told["Duration"][:2] == ("36 min 00 s", "")
     assert told["Round time, median"][:2] == ("52.0 s", "3 rounds")
     assert told["Round time, p95"][0] == "60.1 s"
@@ -61,7 +60,7 @@ def test_figures_say_what_they_are_and_of_how_many_rounds(cast: Cast) -> None:
     assert told["Coverage"][:2] == ("90 %", "3 rounds")
     assert told["Throughput"][:2] == ("1.84 /s", "3 rounds")
     assert "no compute phase" in told["GPU waiting"][2]
-    assert "over the 2 rounds of which it is known" in told["GPU waiting"][2]
+    assert "median of the 2 rounds of which it is known" in told["GPU waiting"][2]
 
 
 def test_what_is_not_known_is_a_dash_with_a_reason_and_no_zero(cast: Cast) -> None:
@@ -99,9 +98,10 @@ def test_a_long_run_is_told_by_its_newest_rounds_and_says_so(cast: Cast, monkeyp
 
 
 def test_gpu_hours_are_those_of_the_list(cast: Cast) -> None:
-    run = make_run(cast.team, trainers=2)
-    Standing.objects.create(run=run, team=cast.team, gpu_hours=4.25)
-    assert figures_of(browser_of(cast.viewer), run)["GPU-hours"][:2] == ("4.2 h", "2 trainers")
+    run = make_run(cast.team, trainers=2, devices=["NVIDIA A40"], ended_at=NOON + dt.timedelta(hours=2.1))
+    client = browser_of(cast.viewer)
+    assert figures_of(client, run)["GPU-hours"][:2] == ("4.2 h", "2 trainers")
+    assert '<td data-label="GPU-hours" class="number">4.2</td>' in client.get("/").content.decode()
 
 
 def read(run: Run, role: str, *nbytes: float, minutes: float = 0) -> None:
