@@ -17,11 +17,13 @@ from ingest.queries import intervals
 MOST_ROUNDS = 1_000
 MOST_ANALYSED = 200
 
-# Walks the unique index (run, index, generation) backwards, so a long run costs no more than a short one.
+# Walks the unique index (run, index, generation) backwards, so a long run costs no more than a short one; of a walk
+# that ended only once so many rounds are known, Postgres would rather read and sort all of the run.
 _ROUNDS = """
-SELECT DISTINCT ON (index) id, index, begin_ns, end_ns, gpu_waiting_share, coverage
-FROM ingest_round WHERE run_id = %s AND closed AND end_ns > begin_ns
-ORDER BY index DESC, generation DESC LIMIT %s
+SELECT DISTINCT ON (index) id, index, begin_ns, end_ns, gpu_waiting_share, coverage FROM (
+    SELECT * FROM ingest_round WHERE run_id = %s AND closed AND end_ns > begin_ns
+    ORDER BY index DESC, generation DESC LIMIT %s) AS walk
+ORDER BY index DESC, generation DESC
 """
 _EARLIEST = "SELECT index, begin_ns FROM ingest_round WHERE run_id = %s ORDER BY index, generation LIMIT 1"
 # Of an analysis only what is compared: its path alone is some kilobytes.

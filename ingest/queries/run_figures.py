@@ -24,8 +24,9 @@ _ROUNDS = """
 SELECT * FROM (
     SELECT DISTINCT ON (index) index, end_ns, (end_ns - begin_ns) / 1e9, coalesce(gpu_waiting_share, 'NaN'),
            coalesce((kind_seconds->>%s::int)::float8, 'NaN')
-    FROM ingest_round WHERE run_id = %s AND closed AND end_ns > begin_ns
-    ORDER BY index DESC, generation DESC LIMIT %s
+    FROM (SELECT * FROM ingest_round WHERE run_id = %s AND closed AND end_ns > begin_ns
+          ORDER BY index DESC, generation DESC LIMIT %s) AS walk
+    ORDER BY index DESC, generation DESC
 ) AS newest ORDER BY 1
 """
 _ROUND_TYPES = {"index": "int8", "end_ns": "int8", "wall_s": "float8", "waiting": "float8", "transfer_s": "float8"}

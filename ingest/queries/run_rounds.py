@@ -20,18 +20,23 @@ Ints = npt.NDArray[np.int64]
 
 _OF_KINDS = [f"k{place}" for place in range(len(KINDS))]
 _SECONDS = ", ".join(f"coalesce((kind_seconds->>{place})::float8, 'NaN')" for place in range(len(KINDS)))
-# Walks the unique index (run, index, generation) backwards: a long run costs no more than what is taken of it. Of a
-# replayed round the newest generation counts, also while it is open.
+# Walks the unique index (run, index, generation) backwards: a long run costs no more than what is taken of it. The walk
+# ends before rounds are told apart: Postgres takes those for few, and would read and sort all of the run to find them.
+# Of a replayed round the newest generation counts, also while it is open.
 _NEWEST = f"""
 SELECT index, begin_ns, end_ns, coalesce(coverage, 'NaN'), coalesce(gpu_waiting_share, 'NaN'), coalesce(items, 'NaN'),
-       {_SECONDS} FROM (
-    SELECT DISTINCT ON (index) index, begin_ns, end_ns, closed, coverage, gpu_waiting_share, items, kind_seconds
-    FROM ingest_round WHERE run_id = %s ORDER BY index DESC, generation DESC LIMIT %s) AS newest
+       walked, {_SECONDS} FROM (
+    SELECT DISTINCT ON (index) index, begin_ns, end_ns, closed, coverage, gpu_waiting_share, items, kind_seconds,
+           count(*) OVER () AS walked
+    FROM (SELECT * FROM ingest_round WHERE run_id = %s ORDER BY index DESC, generation DESC LIMIT %s) AS walk
+    ORDER BY index DESC, generation DESC) AS newest
 WHERE closed AND end_ns IS NOT NULL ORDER BY index
 """  # noqa: S608 - ours
-_TYPES = dict.fromkeys(("index", "begin_ns", "end_ns"), "int8") | dict.fromkeys(
-    ("coverage", "waiting", "items", *_OF_KINDS), "float8"
-)
+_TYPES = (
+    dict.fromkeys(("index", "begin_ns", "end_ns"), "int8")
+    | dict.fromkeys(("coverage", "waiting", "items"), "float8")
+    | {"walked": "int8"} | dict.fromkeys(_OF_KINDS, "float8")
+)  # fmt: skip
 _COMMUNICATION = """
 SELECT a.content->'communication' FROM (
     SELECT id, data_version FROM ingest_round WHERE run_id = %s AND closed
@@ -77,14 +82,14 @@ class Communication:
 
 
 def newest(run: Run) -> Rounds:
-    """The run's newest closed rounds, `MOST_ROUNDS` at most."""
+    """The run's newest closed rounds, `MOST_ROUNDS` at most; of replayed ones fewer, for each replay counts as one."""
     with connection.cursor() as cursor:
         found = read_columns(cursor, _NEWEST, [run.pk, MOST_ROUNDS], _TYPES)
     first = int(found["index"][0]) if len(found["index"]) else 0
     return Rounds(
         index=found["index"], begin_ns=found["begin_ns"], end_ns=found["end_ns"], coverage=found["coverage"],
         waiting=found["waiting"], items=found["items"], kind_s=np.stack([found[name] for name in _OF_KINDS], axis=1),
-        cut=first > 0 and len(found["index"]) >= MOST_ROUNDS - 1,
+        cut=first > 0 and int(found["walked"][0]) >= MOST_ROUNDS,
     )  # fmt: skip
 
 
