@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import BooleanField, F, Func, Q, QuerySet
 
 from ingest.models import Run
 
@@ -20,6 +21,7 @@ _WAYS = ("enable_bitmapscan", "enable_seqscan", "enable_hashjoin", "enable_merge
 _BY_INDEX_ALONE, _BY_ANY_WAY = (
     "SELECT " + ", ".join(f"set_config('{way}', '{switch}', true)" for way in _WAYS) for switch in ("off", "on")
 )
+_TRUTH = BooleanField()
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _NAMES = {
@@ -38,6 +40,7 @@ class _Stretch:
     which: Q
     field: str
     descending: bool = True
+    last: bool = False  # of what is left over: who gets there has seen all that match before, which are few then
 
     def order(self) -> tuple[str, str]:
         return (f"-{self.field}", "pk") if self.descending else (self.field, "-pk")
@@ -67,7 +70,7 @@ def stretches(sort: str, team_id: UUID) -> Sequence[_Stretch]:
         return (_Stretch(Q(), field, descending),)
     # The team is said again, since indexes of figures begin with it.
     known = Q(**{f"{field}__isnull": False, "standing__team_id": team_id})
-    return (_Stretch(known, field, descending), _Stretch(Q(**{f"{field}__isnull": True}), _NEWEST))
+    return (_Stretch(known, field, descending), _Stretch(Q(**{f"{field}__isnull": True}), _NEWEST, last=True))
 
 
 def page(
@@ -84,7 +87,7 @@ def page(
     found: list[tuple[int, Run]] = []
     while number < len(parts) and len(found) <= limit:
         part, most = parts[number], limit + 1 - len(found)
-        near, whole = ([], False) if among is None else _walked(runs, part, behind, among, most)
+        near, whole = ([], False) if among is None or part.last else _walked(runs, part, behind, among, most)
         if len(near) < most and not whole:
             near = list(runs.filter(part.which).filter(behind).order_by(*part.order())[:most])
         found += [(number, run) for run in near]
@@ -102,10 +105,17 @@ def _walked(runs: QuerySet[Run], part: _Stretch, behind: Q, among: QuerySet[Run]
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(_BY_INDEX_ALONE)
-        found = list(runs.filter(pk__in=following).filter(part.which).order_by(*part.order())[:most])
+        # Of an array Postgres cannot but look up each element; of a subquery it may instead compare all runs with all.
+        found = list(runs.filter(_one_of(following), part.which).order_by(*part.order())[:most])
         with connection.cursor() as cursor:
             cursor.execute(_BY_ANY_WAY)
-        return found, len(found) < most and following.count() < _NEXT
+        # Where figures are joined it costs as much to count as to look up all that match, of few runs less.
+        joined = part.field.startswith("standing__")
+        return found, len(found) < most and not joined and following.count() < _NEXT
+
+
+def _one_of(keys: QuerySet[Run, Any]) -> Func:
+    return Func(F("pk"), ArraySubquery(keys), template="%(expressions)s)", arg_joiner=" = ANY (", output_field=_TRUTH)
 
 
 def _value(run: Run, field: str) -> Any:

@@ -6,12 +6,16 @@ from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from dashboard.runs.models import Star
 from ingest.models import Run
-from ingest.queries.run_search import words_in
+from ingest.queries.run_list import page as page_of
+from ingest.queries.run_list import runs_of
+from ingest.queries.run_search import matching, words_in
 from ingest.queries.run_settings import comparisons
 from tests.cast import Cast, browser_of
 from tests.dashboard.runs_of import add_finding, add_round, add_workers, make_run, settle
@@ -218,6 +222,22 @@ def test_pages_in_any_order_show_each_run_once_in_that_order(cast: Cast) -> None
             assert known == sorted(known, reverse=sort.startswith("-"))
             # Those without such a figure come last, whichever way it is sorted.
             assert all(figures[name] is not None for name in seen[: len(known)])
+
+
+def test_the_next_runs_are_looked_up_one_by_one_and_joined_with_none(cast: Cast) -> None:
+    in_an_order(cast)
+    with CaptureQueriesContext(connection) as asked:
+        page_of(matching(runs_of(cast.team.pk), "run 0"), cast.team.pk, narrowed=True)
+    looked_up = [
+        one["sql"] for one in asked.captured_queries if one["sql"].count("LIMIT") > 1 and "COUNT" not in one["sql"]
+    ]
+    assert looked_up
+    for sql in looked_up:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN {sql}")
+            plan = "\n".join(line for (line,) in cursor.fetchall())
+        assert "InitPlan" in plan
+        assert "Semi Join" not in plan
 
 
 def test_an_order_that_is_none_is_left_out_of_the_address(cast: Cast) -> None:
