@@ -56,6 +56,14 @@ def revoke(request: HttpRequest, team: Team, key: int) -> None:
     audit(request, team, Area.INVITATION, f"revoked the invitation of {row.email or 'somebody'} as {row.role}")
 
 
+def end_those_of(request: HttpRequest, team: Team, person: User) -> None:
+    """Make worthless what a person invited to a team, who owns it no more: a link kept aside would lead back in."""
+    ended = open_ones(team).filter(made_by=person).update(revoked_at=timezone.now())
+    if ended:
+        open_so_far = f"{ended} open invitation{'' if ended == 1 else 's'}"
+        audit(request, team, Area.INVITATION, f"ended {open_so_far} of {person.username}, who owns the team no more")
+
+
 @transaction.atomic
 def accept(request: HttpRequest, invitation: Invitation, person: User) -> bool:
     """Use an invitation up for a person; False where it ended meanwhile. Who is a member already stays as they are."""

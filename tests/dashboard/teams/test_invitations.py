@@ -113,6 +113,27 @@ def test_an_invitation_that_ended_is_worth_nothing(cast: Cast, ending: str) -> N
     assert "nora" not in browser_of(cast.owner).get("/team/").content.decode()
 
 
+@pytest.mark.parametrize("form", [{"do": "remove"}, {"do": "role", "role": "member"}])
+def test_what_an_owner_invited_ends_with_their_ownership(cast: Cast, form: dict[str, str]) -> None:
+    Membership.objects.filter(user=cast.member).update(role="owner")
+    page = browser_of(cast.member).post("/team/", {"do": "invite", "role": "owner"})
+    kept_aside, others = urlsplit(page.context["link"]).path, invite(cast)
+    member = Membership.objects.get(user=cast.member)
+    browser_of(cast.owner).post(f"/team/members/{member.pk}/", form)
+    assert browser_of(cast.member).post(kept_aside).status_code == 410
+    assert browser_of(cast.stranger).get(others).status_code == 200
+    written = AuditRecord.objects.filter(area="invitation").latest("pk")
+    assert (written.who, written.did) == ("olga", "ended 1 open invitation of mika, who owns the team no more")
+
+
+def test_an_address_that_is_too_long_is_refused(cast: Cast) -> None:
+    form = {"do": "invite", "role": "member", "email": f"{'a' * 260}@example.org"}
+    page = browser_of(cast.owner).post("/team/", form)
+    assert page.status_code == 200
+    assert b"errorlist" in page.content
+    assert not Invitation.objects.exists()
+
+
 def test_looking_uses_nothing_up(cast: Cast) -> None:
     path = invite(cast)
     for client in (Client(), browser_of(cast.stranger)):
