@@ -9,6 +9,7 @@ from dashboard.runs.models import ChosenColumns, SavedView, Star
 from dashboard.runs.notes import rendered
 from dashboard.teams.models import AuditRecord, Membership
 from ingest.models import Finding, Round, Run, Stream
+from roundwatch import wire
 from tests.cast import Cast, browser_of
 from tests.dashboard.runs_of import add_finding, add_round, add_workers, make_run, settle
 
@@ -308,3 +309,14 @@ def test_more_runs_than_can_be_compared_are_refused_with_the_number(cast: Cast, 
     assert "At most 6 runs are compared at a time; 7 are chosen." in messages_of(client)
     answer = client.post("/runs/act/", {"do": "compare", "run": seven[:6]})
     assert client.get(answer["Location"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "note", ["界" * 20_000, "a-" * 10_000, "x" * 20_000, "\U0001f600 " * 10_000, "a\u0301" * 10_000]
+)
+def test_the_longest_texts_are_kept(cast: Cast, run: Run, note: str) -> None:
+    tags = [f"{'界' * 120}{number}" for number in range(wire.MAX_TAGS)]
+    form = {"name": "\U0001f600" * wire.MAX_NAME_CHARS, "tags": ",".join(tags), "notes": note}
+    assert browser_of(cast.member).post(f"/runs/{run.pk}/edit/", form).status_code == 302
+    run.refresh_from_db()
+    assert (run.name, run.tags, run.notes) == (form["name"], tags, note.strip())
