@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 NO_SESSION, NOT_FOUND, NOT_UNDERSTOOD, TOO_MUCH = 4401, 4404, 4400, 1008
 _HELLO_WITHIN_S = 15.0
-_AUTHORISE_EVERY_S = 60.0
+_AUTHORISE_EVERY_S = 30.0  # who is removed from a team sees no longer than a revoked token works
 _TICK_S = 1.0
 _BASE_EVERY_S = 10.0
 _MOST_WORDS_A_SECOND = 50
@@ -108,7 +108,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             try:
                 refusal = await self._refusal()
             except django.db.Error:
-                _log.warning("A viewer stays for another minute: Postgres cannot be asked whether it may.")
+                _log.warning("A viewer stays until it is asked again: Postgres cannot be asked whether it may.")
             else:
                 if refusal:
                     await self._end(refusal)

@@ -32,8 +32,8 @@ class TooManySitesError(Exception):
 def act(request: HttpRequest, run: Run) -> HttpResponse:
     """What a POST of an owner or member says to `do`: join with `run`, or leave; then the run's page again."""
     if request.POST.get("do") == "leave":
-        leave(run)
-        audit(request, run.team, Area.RUN, f"showed the run “{run.name}” by itself again")
+        if leave(run):
+            audit(request, run.team, Area.RUN, f"showed the run “{run.name}” by itself again")
         messages.success(request, "This run stands by itself again.")
         return redirect("run_overview", run.pk)
     other = run_for(request.user, request.POST.get("run", ""))
@@ -105,12 +105,13 @@ def join(run: Run, other: Run, user: Visitor) -> None:
 
 
 @transaction.atomic
-def leave(run: Run) -> None:
-    """Take a run out of its group; the others stay together, the last one of two alone."""
+def leave(run: Run) -> bool:
+    """Take a run out of its group, if it is in one; the others stay together, the last one of two alone."""
     row = JoinedRun.objects.select_for_update().filter(run=run).first()
     if row is None:
-        return
+        return False
     row.delete()
     left = JoinedRun.objects.filter(team=run.team_id, group=row.group)
     if left.count() < 2:
         left.delete()
+    return True

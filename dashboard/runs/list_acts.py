@@ -16,12 +16,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from dashboard.runs import columns, saved_views, stars
+from dashboard.runs.comparing.sides import LETTERS
 from dashboard.runs.editing import back, record, said
 from dashboard.runs.run_form import tags_in
 from dashboard.runs.views import asked_of, filter_of
 from dashboard.teams.access import current_team, may_change
+from dashboard.teams.audit import audit
 from dashboard.teams.meant import elsewhere
-from dashboard.teams.models import Team
+from dashboard.teams.models import Area, Team
 from dashboard.teams.sign_in import signed_in
 from ingest.models import Run
 from ingest.queries import run_list, run_rows
@@ -44,6 +46,9 @@ def act(request: HttpRequest) -> HttpResponse:
         (stars.put if do == "star" else stars.take)(request.user, [run.pk for run in runs])
         return _done(request)
     if do == "compare":
+        if len(runs) > (most := len(LETTERS)):
+            messages.error(request, f"At most {most} runs are compared at a time; {len(runs)} are chosen.")
+            return redirect(back(request))
         return redirect(f"{reverse('compare')}?{urlencode([('run', run.pk) for run in runs])}")
     work = _ACTS.get(do)
     if work is None:
@@ -54,15 +59,15 @@ def act(request: HttpRequest) -> HttpResponse:
 
 
 def _chosen(team: Team, keys: Sequence[str]) -> list[Run]:
-    """The team's runs of these ids; raises Http404 where any is none of theirs."""
+    """The team's runs of these ids, in their order; raises Http404 where any is none of theirs."""
     try:
-        wanted = {UUID(key) for key in keys}
+        wanted = list(dict.fromkeys(map(UUID, keys)))
     except ValueError:
         raise Http404("no such run") from None
-    runs = list(run_list.runs_of(team.pk).filter(pk__in=wanted)) if len(wanted) <= MOST_AT_ONCE else []
+    runs = run_list.runs_of(team.pk).in_bulk(wanted) if len(wanted) <= MOST_AT_ONCE else {}
     if len(runs) < len(wanted):
         raise Http404("no such run")
-    return runs
+    return [runs[key] for key in wanted]
 
 
 def _archive(request: HttpRequest, runs: list[Run]) -> HttpResponse:
@@ -126,14 +131,16 @@ def views(request: HttpRequest) -> HttpResponse:
     if not may_change(request.user, team):
         raise PermissionDenied
     if request.POST.get("do") == "delete":
-        if not saved_views.forget(request.user, team, request.POST.get("view", "")):
+        name = saved_views.forget(request.user, team, request.POST.get("view", ""))
+        if not name:
             raise Http404("no such view")
+        audit(request, team, Area.TEAM, f"deleted the view “{name}” of the list of runs")
         return redirect("runs")
-    fault = saved_views.save(
-        request.user, team, request.POST.get("name", ""), asked_of(request, filter_of(request, team))
-    )
-    if fault:
+    name = request.POST.get("name", "")
+    if fault := saved_views.save(request.user, team, name, asked_of(request, filter_of(request, team))):
         messages.error(request, fault)
+    else:
+        audit(request, team, Area.TEAM, f"saved the view “{' '.join(name.split())}” of the list of runs")
     return _done(request)
 
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 from dashboard.runs.chips import address
 from dashboard.runs.models import SavedView
 from dashboard.runs.models.saved_views import MOST_CHARS, MOST_OF_A_TEAM
-from dashboard.teams.access import Visitor, key_of
+from dashboard.teams.access import Visitor, key_of, owns
 from dashboard.teams.models import Team
 from dashboard.teams.names import all_seen
 
@@ -36,9 +36,10 @@ def listed(user: Visitor, team: Team, asked: dict[str, str]) -> list[View]:
     """All views, those of everybody first; `asked` is what the list shows now."""
     now = address(asked)
     found = [View(name, address(wanted), None, address(wanted) == now) for name, wanted in _EVERYBODYS]
+    owner = owns(user, team)
     for row in SavedView.objects.filter(team=team).order_by("name"):
         href = reverse("runs") + (f"?{row.query}" if row.query else "")
-        found.append(View(row.name, href, row.pk if row.made_by_id == user.pk else None, href == now))
+        found.append(View(row.name, href, row.pk if owner or row.made_by_id == user.pk else None, href == now))
     return found
 
 
@@ -63,8 +64,10 @@ def save(user: Visitor, team: Team, name: str, asked: dict[str, str]) -> str:
     return ""
 
 
-def forget(user: Visitor, team: Team, key: str) -> bool:
-    """Delete a view that the person saved; whether there was one."""
-    return key.isdecimal() and len(key) < 10 and bool(
-        SavedView.objects.filter(team=team, made_by_id=key_of(user), pk=int(key)).delete()[0]
-    )  # fmt: skip
+def forget(user: Visitor, team: Team, key: str) -> str:
+    """Delete a view that the person saved, or anybody's for an owner; returns its name, "" where there is none such."""
+    rows = SavedView.objects.filter(team=team)
+    if not owns(user, team):
+        rows = rows.filter(made_by_id=key_of(user))
+    row = rows.filter(pk=int(key)).first() if key.isdecimal() and len(key) < 10 else None
+    return row.name if row is not None and row.delete()[0] else ""

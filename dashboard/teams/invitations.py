@@ -5,6 +5,7 @@ import hashlib
 import secrets
 
 from django.conf import settings
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -12,6 +13,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 
+from dashboard.teams.access import owns
 from dashboard.teams.audit import audit
 from dashboard.teams.models import Area, Invitation, Membership, Role, Team, User
 
@@ -25,7 +27,14 @@ class TooManyError(ValueError):
 
 @transaction.atomic
 def make(request: HttpRequest, team: Team, role: Role, email: str = "") -> str:
-    """Return the address of a new invitation, which cannot be had again; raises TooManyError."""
+    """Return the address of a new invitation, which cannot be had again.
+
+    Raises TooManyError, and PermissionDenied where the person who asks owns the team no more.
+    """
+    # Behind who changes members: what an owner invites while being removed would not end with the rest.
+    Team.objects.select_for_update(no_key=True).get(pk=team.pk)
+    if not owns(request.user, team):
+        raise PermissionDenied
     if open_ones(team).count() >= MOST_OPEN:
         raise TooManyError(f"{MOST_OPEN} invitations are open; revoke some first")
     secret = secrets.token_urlsafe(32)
@@ -54,6 +63,14 @@ def revoke(request: HttpRequest, team: Team, key: int) -> None:
     row.revoked_at = timezone.now()
     row.save(update_fields=["revoked_at"])
     audit(request, team, Area.INVITATION, f"revoked the invitation of {row.email or 'somebody'} as {row.role}")
+
+
+def end_those_of(request: HttpRequest, team: Team, person: User) -> None:
+    """Make worthless what a person invited to a team, who owns it no more: a link kept aside would lead back in."""
+    ended = open_ones(team).filter(made_by=person).update(revoked_at=timezone.now())
+    if ended:
+        open_so_far = f"{ended} open invitation{'' if ended == 1 else 's'}"
+        audit(request, team, Area.INVITATION, f"ended {open_so_far} of {person.username}, who owns the team no more")
 
 
 @transaction.atomic

@@ -1,8 +1,11 @@
 """Changing who belongs to a team, and as what: a team never loses its last owner."""
 
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import Http404, HttpRequest
 
+from dashboard.teams import invitations
+from dashboard.teams.access import owns
 from dashboard.teams.audit import audit
 from dashboard.teams.models import Area, Membership, Role, Team
 
@@ -20,8 +23,14 @@ def of(team: Team) -> list[Membership]:
 
 @transaction.atomic
 def change_role(request: HttpRequest, member: Membership, role: Role) -> None:
-    """Let a member have another role; raises LastOwnerError, or Http404 for somebody who has just been removed."""
+    """Let a member have another role, and end what they invited where that is no longer theirs to do.
+
+    Raises LastOwnerError, Http404 for somebody who has just been removed, and PermissionDenied where who asks has just
+    lost the say.
+    """
     row = _locked(member)
+    if not owns(request.user, row.team):
+        raise PermissionDenied
     if row.role == role:
         return
     if role != Role.OWNER:
@@ -29,16 +38,21 @@ def change_role(request: HttpRequest, member: Membership, role: Role) -> None:
     was, row.role = row.role, role
     row.save(update_fields=["role"])
     audit(request, row.team, Area.MEMBER, f"made {row.user.username} {role} (was {was})")
+    if role != Role.OWNER:
+        invitations.end_those_of(request, row.team, row.user)
 
 
 @transaction.atomic
 def remove(request: HttpRequest, member: Membership) -> None:
     """End a membership, one's own included; raises as `change_role` does."""
     row = _locked(member)
-    keep_an_owner(row)
     left = row.user_id == request.user.pk
+    if not left and not owns(request.user, row.team):
+        raise PermissionDenied
+    keep_an_owner(row)
     audit(request, row.team, Area.MEMBER, "left the team" if left else f"removed {row.user.username} ({row.role})")
     row.delete()
+    invitations.end_those_of(request, row.team, row.user)
 
 
 def lock(team: Team) -> None:

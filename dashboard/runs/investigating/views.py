@@ -147,16 +147,19 @@ def _add(request: HttpRequest, row: Investigation) -> HttpResponse:
     if row.added.count() >= _MOST_ADDED:
         messages.error(request, f"It has {_MOST_ADDED} runs already.")
     else:
-        InvestigatedRun.objects.get_or_create(
+        _, is_new = InvestigatedRun.objects.get_or_create(
             investigation=row, run=run, defaults={"added_by_id": request.user.pk, "added_at": timezone.now()}
         )
+        if is_new:
+            audit(request, row.team, Area.INVESTIGATION, f"added the run “{run.name}” to “{row.title}”")
         messages.success(request, f"“{legible(run.name)}” is one of its later runs.")
     return redirect("investigation", row.pk)
 
 
 def _remove(request: HttpRequest, row: Investigation) -> HttpResponse:
     run = run_for(request.user, request.POST.get("run", ""))
-    row.added.filter(run=run).delete()
+    if row.added.filter(run=run).delete()[0]:
+        audit(request, row.team, Area.INVESTIGATION, f"took the run “{run.name}” from “{row.title}”")
     still = any(one.pk == run.pk for one, _ in later_runs(row))
     said = "has its tag, and stays" if still else "is no longer one of its later runs"
     messages.success(request, f"“{legible(run.name)}” {said}.")

@@ -10,7 +10,10 @@ MOST_OF_A_TEAM = 100
 
 
 class SavedView(models.Model):
-    """`query` is what stands behind the question mark, as the list itself writes it; `made_by` may delete it."""
+    """`query` is what stands behind the question mark, as the list itself writes it.
+
+    `made_by` and owners may delete it.
+    """
 
     team = models.ForeignKey("teams.Team", models.CASCADE, related_name="saved_views")
     name = models.CharField(max_length=64)

@@ -18,6 +18,8 @@ from dashboard.teams.posted import mail_invitation, mails
 from dashboard.teams.sign_in import signed_in
 from dashboard.teams.teams import checked_name, found_team, rename_team
 
+_MOST_EMAIL_CHARS = 254  # as rows hold; Django's forms would take 320
+
 
 class NameForm(forms.Form):
     """What a team is called."""
@@ -33,7 +35,7 @@ class InvitationForm(forms.Form):
     """Whom to invite, and as what."""
 
     role = forms.ChoiceField(choices=Role.choices, initial=Role.MEMBER, label="As")
-    email = forms.EmailField(required=False, label="E-mail address (optional)")
+    email = forms.EmailField(required=False, max_length=_MOST_EMAIL_CHARS, label="E-mail address (optional)")
 
 
 class RoleForm(forms.Form):

@@ -7,8 +7,9 @@ from django.utils import timezone
 
 from dashboard.runs.models import ChosenColumns, SavedView, Star
 from dashboard.runs.notes import rendered
-from dashboard.teams.models import AuditRecord
+from dashboard.teams.models import AuditRecord, Membership
 from ingest.models import Finding, Round, Run, Stream
+from roundwatch import wire
 from tests.cast import Cast, browser_of
 from tests.dashboard.runs_of import add_finding, add_round, add_workers, make_run, settle
 
@@ -175,7 +176,6 @@ def test_a_view_is_saved_for_the_team_and_deleted_by_who_saved_it(cast: Cast) ->
     view = SavedView.objects.get()
     assert (view.name, view.query) == ("Low rates", "config=lr+%3C+1e-3&sort=-gpu_hours")
     assert "Low rates" in owner.get("/").content.decode()
-    assert owner.post("/runs/views/", {"do": "delete", "view": view.pk}).status_code == 404
     assert browser_of(cast.viewer).post("/runs/views/", {"do": "delete", "view": view.pk}).status_code == 403
     assert browser_of(cast.viewer).post("/runs/views/", {"name": "mine"}).status_code == 403
     assert browser_of(cast.stranger).post("/runs/views/", {"do": "delete", "view": view.pk}).status_code == 404
@@ -187,6 +187,22 @@ def test_a_view_is_saved_for_the_team_and_deleted_by_who_saved_it(cast: Cast) ->
     assert view.query == "tag=y"
     assert member.post("/runs/views/", {"do": "delete", "view": view.pk})["Location"] == "/"
     assert not SavedView.objects.exists()
+    written = AuditRecord.objects.filter(team=cast.team.pk, area="team").order_by("pk")
+    told = "view “Low rates” of the list of runs"
+    assert [row.did for row in written] == [f"saved the {told}", f"saved the {told}", f"deleted the {told}"]
+
+
+def test_an_owner_deletes_views_of_others_and_a_member_does_not(cast: Cast) -> None:
+    browser_of(cast.owner).post("/runs/views/?tag=x", {"name": "of an owner"})
+    browser_of(cast.member).post("/runs/views/?tag=y", {"name": "of one who left"})
+    kept, left = SavedView.objects.order_by("pk")
+    Membership.objects.filter(user=cast.member).update(user=cast.stranger)
+    member, owner = browser_of(cast.stranger), browser_of(cast.owner)
+    member.post("/teams/vision-team/")
+    assert member.post("/runs/views/", {"do": "delete", "view": kept.pk}).status_code == 404
+    assert 'aria-label="Delete the view of one who left"' in owner.get("/").content.decode()
+    assert owner.post("/runs/views/", {"do": "delete", "view": left.pk})["Location"] == "/"
+    assert SavedView.objects.get() == kept
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 65, "a\u202eb", "a\0b"])
@@ -282,4 +298,25 @@ def test_chosen_runs_are_compared(cast: Cast, run: Run, who: str) -> None:
     both = [str(run.pk), str(make_run(cast.team, "beta").pk)]
     answer = browser_of(getattr(cast, who)).post("/runs/act/", {"do": "compare", "run": both})
     assert answer.status_code == 302
-    assert {f"run={key}" for key in both} == set(answer["Location"].removeprefix("/compare/?").split("&"))
+    assert [f"run={key}" for key in both] == answer["Location"].removeprefix("/compare/?").split("&")
+
+
+def test_more_runs_than_can_be_compared_are_refused_with_the_number(cast: Cast, run: Run) -> None:
+    seven = [str(run.pk), *(str(make_run(cast.team, f"more-{number}").pk) for number in range(6))]
+    client = browser_of(cast.viewer)
+    answer = client.post("/runs/act/", {"do": "compare", "run": seven, "next": "/?tag=x"})
+    assert answer["Location"] == "/?tag=x"
+    assert "At most 6 runs are compared at a time; 7 are chosen." in messages_of(client)
+    answer = client.post("/runs/act/", {"do": "compare", "run": seven[:6]})
+    assert client.get(answer["Location"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "note", ["界" * 20_000, "a-" * 10_000, "x" * 20_000, "\U0001f600 " * 10_000, "a\u0301" * 10_000]
+)
+def test_the_longest_texts_are_kept(cast: Cast, run: Run, note: str) -> None:
+    tags = [f"{'界' * 120}{number}" for number in range(wire.MAX_TAGS)]
+    form = {"name": "\U0001f600" * wire.MAX_NAME_CHARS, "tags": ",".join(tags), "notes": note}
+    assert browser_of(cast.member).post(f"/runs/{run.pk}/edit/", form).status_code == 302
+    run.refresh_from_db()
+    assert (run.name, run.tags, run.notes) == (form["name"], tags, note.strip())

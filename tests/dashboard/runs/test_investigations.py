@@ -7,6 +7,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from dashboard.runs.models import InvestigatedRun, Investigation
+from dashboard.teams.models import AuditRecord
 from ingest.models import Finding, Run
 from ingest.store import deletion
 from ingest.tasks import judge_intervals
@@ -111,8 +112,11 @@ def test_runs_are_added_and_removed_by_hand(cast: Cast, finding: Finding) -> Non
     theirs = make_run(cast.other_team, "theirs")
     for wrong in (str(theirs.pk), "nonsense", "", str(finding.run.pk)):
         assert client.post(path, {"do": "add", "run": wrong}).status_code == 404
-    assert client.post(path, {"do": "remove", "run": str(run.pk)}).status_code == 302
+    for _ in range(2):
+        assert client.post(path, {"do": "remove", "run": str(run.pk)}).status_code == 302
     assert not InvestigatedRun.objects.exists()
+    written = [row.did for row in AuditRecord.objects.filter(area="investigation").order_by("pk")[1:]]
+    assert written == [f"added the run “by-hand” to “{row.title}”", f"took the run “by-hand” from “{row.title}”"]
 
 
 @pytest.mark.parametrize(

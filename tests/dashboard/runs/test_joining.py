@@ -7,6 +7,7 @@ from django.test import Client
 
 from dashboard.runs.joining import candidates, sites
 from dashboard.runs.models import JoinedRun
+from dashboard.teams.models import AuditRecord
 from ingest.models import Run
 from tests.cast import Cast, browser_of
 from tests.dashboard.runs_of import NOON, add_workers, make_run
@@ -53,6 +54,9 @@ def test_joined_runs_stand_together_on_each_of_their_pages_and_come_apart_again(
     assert (len(sites(one)), sites(three)) == (2, [])
     assert act(member, one, "leave") == 302
     assert not JoinedRun.objects.exists()
+    assert act(member, one, "leave") == 302
+    written = AuditRecord.objects.filter(did__endswith="by itself again").order_by("pk")
+    assert [row.did for row in written] == [f"showed the run “{name}” by itself again" for name in ("three", "one")]
 
 
 def test_two_groups_become_one(cast: Cast) -> None:

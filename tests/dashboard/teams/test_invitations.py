@@ -6,13 +6,14 @@ from threading import Barrier, Thread
 from urllib.parse import urlsplit
 
 import pytest
+from django.core.exceptions import PermissionDenied
 from django.db import connection
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.utils import timezone
 from pytest_django import Settings
 
 from dashboard.teams import invitations
-from dashboard.teams.models import AuditRecord, Invitation, Membership, User
+from dashboard.teams.models import AuditRecord, Invitation, Membership, Role, User
 from tests.cast import PASSWORD, Cast, browser_of
 from tests.dashboard.teams.mail import Mail, mail_server
 
@@ -111,6 +112,35 @@ def test_an_invitation_that_ended_is_worth_nothing(cast: Cast, ending: str) -> N
     assert browser_of(cast.stranger).post(path).status_code == 410
     assert (User.objects.count(), role_of(cast, cast.stranger)) == (4, None)
     assert "nora" not in browser_of(cast.owner).get("/team/").content.decode()
+
+
+@pytest.mark.parametrize("form", [{"do": "remove"}, {"do": "role", "role": "member"}])
+def test_what_an_owner_invited_ends_with_their_ownership(cast: Cast, form: dict[str, str]) -> None:
+    Membership.objects.filter(user=cast.member).update(role="owner")
+    page = browser_of(cast.member).post("/team/", {"do": "invite", "role": "owner"})
+    kept_aside, others = urlsplit(page.context["link"]).path, invite(cast)
+    member = Membership.objects.get(user=cast.member)
+    browser_of(cast.owner).post(f"/team/members/{member.pk}/", form)
+    assert browser_of(cast.member).post(kept_aside).status_code == 410
+    assert browser_of(cast.stranger).get(others).status_code == 200
+    written = AuditRecord.objects.filter(area="invitation").latest("pk")
+    assert (written.who, written.did) == ("olga", "ended 1 open invitation of mika, who owns the team no more")
+
+
+def test_who_stops_owning_the_team_while_they_invite_somebody_invites_nobody(cast: Cast) -> None:
+    request = RequestFactory().post("/team/")
+    request.user = cast.member
+    with pytest.raises(PermissionDenied):
+        invitations.make(request, cast.team, Role.OWNER)
+    assert not Invitation.objects.exists()
+
+
+def test_an_address_that_is_too_long_is_refused(cast: Cast) -> None:
+    form = {"do": "invite", "role": "member", "email": f"{'a' * 260}@example.org"}
+    page = browser_of(cast.owner).post("/team/", form)
+    assert page.status_code == 200
+    assert b"errorlist" in page.content
+    assert not Invitation.objects.exists()
 
 
 def test_looking_uses_nothing_up(cast: Cast) -> None:

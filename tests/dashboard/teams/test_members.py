@@ -118,6 +118,31 @@ def test_of_two_owners_who_leave_at_once_one_stays(cast: Cast) -> None:
         assert Membership.objects.filter(team=cast.team, role=Role.OWNER).count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
+def test_of_two_owners_who_remove_each_other_at_once_one_stays(cast: Cast) -> None:
+    Membership.objects.filter(user=cast.member).update(role=Role.OWNER)
+    Membership.objects.filter(user=cast.viewer).update(role=Role.OWNER)
+    together = Barrier(2, timeout=20)
+
+    def remove(user: User, path: str) -> None:
+        client = browser_of(user)
+        together.wait()
+        client.post(path, {"do": "remove"})
+        connection.close()
+
+    pair = (cast.owner, cast.member)
+    for _ in range(5):
+        for user in pair:
+            Membership.objects.get_or_create(team=cast.team, user=user, defaults={"role": Role.OWNER})
+        paths = [path_to(cast, user) for user in reversed(pair)]
+        both = [Thread(target=remove, args=each) for each in zip(pair, paths, strict=True)]
+        for each in both:
+            each.start()
+        for each in both:
+            each.join(20)
+        assert Membership.objects.filter(team=cast.team, user__in=pair).count() == 1
+
+
 def test_anybody_may_leave_and_sees_nothing_more(cast: Cast) -> None:
     client = browser_of(cast.viewer)
     assert "Leave the team" in client.get(path_to(cast, cast.viewer)).content.decode()

@@ -30,6 +30,22 @@ def test_a_link_signs_in_once_and_leads_to_the_runs(cast: Cast) -> None:
     assert signed_in_as(second) is None
 
 
+@pytest.mark.parametrize("way", ["link", "password"])
+def test_a_session_that_was_there_before_is_another_afterwards(cast: Cast, way: str) -> None:
+    client = Client()
+    planted = client.session
+    planted["seen"] = "before"
+    planted.save()
+    client.cookies["sessionid"] = planted.session_key
+    if way == "link":
+        client.get(login_links.make(cast.owner))
+    else:
+        client.post("/accounts/login/", {"login": "olga", "password": PASSWORD})
+    assert client.session["_auth_user_id"] == str(cast.owner.pk)
+    assert client.session.session_key != planted.session_key
+    assert not planted.exists(planted.session_key)
+
+
 def test_a_link_is_dead_after_an_hour(cast: Cast) -> None:
     path = login_links.make(cast.owner)
     left = LoginLink.objects.get().expires_at - timezone.now()

@@ -175,6 +175,19 @@ def test_a_way_back_without_a_way_there_lets_nobody_in(cast: Cast, provider: Pro
     assert signed_in_as(somebody) is None
 
 
+def test_the_way_back_is_good_once(cast: Cast, provider: Provider) -> None:
+    provider.person = NINA
+    client = Client()
+    back = urlsplit(httpx.get(leave(client)).headers["Location"])
+    path = f"{back.path}?{back.query}"
+    assert client.get(path).status_code == 302
+    client.post("/accounts/logout/")
+    asked = len(provider.asked)
+    assert client.get(path).status_code == 401
+    assert len(provider.asked) == asked, "the code was shown again"
+    assert signed_in_as(client) is None
+
+
 def test_who_breaks_it_off_is_told_so(cast: Cast, provider: Provider) -> None:
     client, answer = enter()
     assert answer.status_code == 302
