@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from dashboard.runs.filters import LISTED, STARTED, RunFilter, split
 from dashboard.teams.names import legible
+from ingest.detection import finding_kinds
 
 _WORDS = {
     "since": "since {}", "until": "until {}", "starred": "with my star", "q": "“{}”", "project": "project {}",
@@ -56,4 +57,4 @@ def _parts(filters: RunFilter, name: str, value: str) -> Iterator[tuple[str, str
     elif name == "archived":
         yield _ARCHIVED[value], ""
     else:
-        yield _WORDS[name].format(value.replace("_", " ") if name == "findings" else value), ""
+        yield _WORDS[name].format(finding_kinds.name(value) if name == "findings" else value), ""

@@ -12,6 +12,7 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from dashboard.runs.models import Star
+from ingest.detection import finding_kinds
 from ingest.models import Run
 from ingest.models.runs import RunState
 from ingest.queries import run_list, run_search, run_settings
@@ -156,5 +157,5 @@ class RunFilter(django_filters.FilterSet):  # type: ignore[misc]
 def _offer(form: forms.Form, name: str, known: list[str], chosen: str) -> None:
     """Have the field offer what is known, and what is chosen."""
     named = known if chosen in ("", *known) else [chosen, *known]
-    words = [(each, each.replace("_", " ") if name == "findings" else each) for each in named]
+    words = [(each, finding_kinds.name(each) if name == "findings" else each) for each in named]
     form.fields[name].widget.choices = [("", "any"), *words]

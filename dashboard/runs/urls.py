@@ -1,6 +1,7 @@
 """Pages for browsing runs."""
 
 from django.urls import path
+from django.views.generic import RedirectView
 
 from dashboard.runs import (
     arrival,
@@ -25,6 +26,8 @@ from dashboard.runs.investigating import views as investigating
 urlpatterns = [
     # The team's runs, newest first
     path("", views.run_list, name="runs"),
+    # Where one gets to who shortens the address of a run by hand
+    path("runs/", RedirectView.as_view(pattern_name="runs")),
     # POST: something with several of them, a view saved or deleted, the columns that one sees
     path("runs/act/", list_acts.act, name="act_on_runs"),
     path("runs/views/", list_acts.views, name="run_views"),

@@ -14,22 +14,6 @@ from ingest.models import Run
 from ingest.queries import intervals, run_rounds
 from ingest.queries.run_rounds import MOST_ANALYSED
 
-<<<<<<< HEAD
-=======
-# Figures are of so many closed rounds, those that need analyses or readings of fewer.
-MOST_ROUNDS = 1_000
-MOST_ANALYSED = 200
-
-# Walks the unique index (run, index, generation) backwards, so a long run costs no more than a short one; of a walk
-# that ended only once so many rounds are known, Postgres would rather read and sort all of the run.
-_ROUNDS = """
-SELECT DISTINCT ON (index) id, index, begin_ns, end_ns, gpu_waiting_share, coverage FROM (
-    SELECT * FROM ingest_round WHERE run_id = %s AND closed AND end_ns > begin_ns
-    ORDER BY index DESC, generation DESC LIMIT %s) AS walk
-ORDER BY index DESC, generation DESC
-"""
-_EARLIEST = "SELECT index, begin_ns FROM ingest_round WHERE run_id = %s ORDER BY index, generation LIMIT 1"
->>>>>>> r-speed
 # Of an analysis only what is compared: its path alone is some kilobytes.
 _ANALYSES = """
 SELECT a.content #>> '{communication,comm_share}', a.content #>> '{communication,exposed_share}',

@@ -19,26 +19,6 @@ _MOST_PARTS = 50_000  # trainers' rounds of which encode times are read
 _PERCENTILES = (5, 50, 95)
 _DEVICES = re.compile(r"(\d{1,4}) x ([^,]{1,100})")
 
-<<<<<<< HEAD
-=======
-_ROUNDS = """
-SELECT * FROM (
-    SELECT DISTINCT ON (index) index, end_ns, (end_ns - begin_ns) / 1e9, coalesce(gpu_waiting_share, 'NaN'),
-           coalesce((kind_seconds->>%s::int)::float8, 'NaN')
-    FROM (SELECT * FROM ingest_round WHERE run_id = %s AND closed AND end_ns > begin_ns
-          ORDER BY index DESC, generation DESC LIMIT %s) AS walk
-    ORDER BY index DESC, generation DESC
-) AS newest ORDER BY 1
-"""
-_ROUND_TYPES = {"index": "int8", "end_ns": "int8", "wall_s": "float8", "waiting": "float8", "transfer_s": "float8"}
-# What each round's analysis says counts before what its kinds do: it knows what a transfer only waited for.
-_ANALYSED = """
-SELECT r.index, coalesce((a.content->'communication'->>'comm_share')::float8, 'NaN')
-FROM ingest_round r JOIN ingest_analysis a ON a.round_id = r.id AND a.version = r.data_version
-WHERE r.run_id = %s AND r.closed ORDER BY r.index DESC, r.generation LIMIT %s
-"""
-_ANALYSED_TYPES = {"index": "int8", "share": "float8"}
->>>>>>> r-speed
 # What is nested in a phase of the same kind is part of it. An attempt that was begun again is one of its own.
 _ENCODES = """
 SELECT sum(p.end_ns - p.begin_ns) / 1e9

@@ -26,11 +26,12 @@ _SECONDS = ", ".join(f"coalesce((kind_seconds->>{place})::float8, 'NaN')" for pl
 # ends before rounds are told apart: Postgres takes those for few, and would read and sort all of the run to find them.
 # Of a replayed round the newest generation counts, also while it is open.
 _NEWEST = f"""
-<<<<<<< HEAD
 SELECT id, index, begin_ns, end_ns, coalesce(coverage, 'NaN'), coalesce(gpu_waiting_share, 'NaN'),
-       coalesce(items, 'NaN'), first_index, first_ns, {_SECONDS} FROM (
-    SELECT DISTINCT ON (index) id, index, begin_ns, end_ns, closed, coverage, gpu_waiting_share, items, kind_seconds
-    FROM ingest_round WHERE run_id = %s ORDER BY index DESC, generation DESC LIMIT %s) AS newest
+       coalesce(items, 'NaN'), walked, first_index, first_ns, {_SECONDS} FROM (
+    SELECT DISTINCT ON (index) id, index, begin_ns, end_ns, closed, coverage, gpu_waiting_share, items, kind_seconds,
+           count(*) OVER () AS walked
+    FROM (SELECT * FROM ingest_round WHERE run_id = %s ORDER BY index DESC, generation DESC LIMIT %s) AS walk
+    ORDER BY index DESC, generation DESC) AS newest
 CROSS JOIN (
     SELECT index AS first_index, begin_ns AS first_ns
     FROM ingest_round WHERE run_id = %s ORDER BY index, generation LIMIT 1) AS first
@@ -39,24 +40,9 @@ WHERE closed AND end_ns > begin_ns ORDER BY index
 _TYPES = (
     dict.fromkeys(("id", "index", "begin_ns", "end_ns"), "int8")
     | dict.fromkeys(("coverage", "waiting", "items"), "float8")
-    | dict.fromkeys(("first_index", "first_ns"), "int8")
+    | dict.fromkeys(("walked", "first_index", "first_ns"), "int8")
     | dict.fromkeys(_OF_KINDS, "float8")
 )
-=======
-SELECT index, begin_ns, end_ns, coalesce(coverage, 'NaN'), coalesce(gpu_waiting_share, 'NaN'), coalesce(items, 'NaN'),
-       walked, {_SECONDS} FROM (
-    SELECT DISTINCT ON (index) index, begin_ns, end_ns, closed, coverage, gpu_waiting_share, items, kind_seconds,
-           count(*) OVER () AS walked
-    FROM (SELECT * FROM ingest_round WHERE run_id = %s ORDER BY index DESC, generation DESC LIMIT %s) AS walk
-    ORDER BY index DESC, generation DESC) AS newest
-WHERE closed AND end_ns IS NOT NULL ORDER BY index
-"""  # noqa: S608 - ours
-_TYPES = (
-    dict.fromkeys(("index", "begin_ns", "end_ns"), "int8")
-    | dict.fromkeys(("coverage", "waiting", "items"), "float8")
-    | {"walked": "int8"} | dict.fromkeys(_OF_KINDS, "float8")
-)  # fmt: skip
->>>>>>> r-speed
 _COMMUNICATION = """
 SELECT a.content #>> '{communication,comm_share}', a.content #>> '{communication,exposed_share}',
        coalesce(a.content #>> '{communication,abstained}', '')
@@ -120,12 +106,8 @@ def newest(run: Run) -> Rounds:
     return Rounds(
         ids=found["id"], index=index, begin_ns=begin_ns, end_ns=end_ns, coverage=found["coverage"],
         waiting=found["waiting"], items=found["items"], kind_s=np.stack([found[name] for name in _OF_KINDS], axis=1),
-<<<<<<< HEAD
         warm=warm(index, begin_ns, (end_ns - begin_ns) / 1e9, first),
-        cut=len(index) > 0 and int(index[0]) > first[0] and len(index) >= MOST_ROUNDS - 1,
-=======
-        cut=first > 0 and int(found["walked"][0]) >= MOST_ROUNDS,
->>>>>>> r-speed
+        cut=len(index) > 0 and int(index[0]) > first[0] and int(found["walked"][0]) >= MOST_ROUNDS,
     )  # fmt: skip
 
 

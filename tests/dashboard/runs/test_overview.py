@@ -204,8 +204,4 @@ def test_a_large_run_costs_no_more_queries_than_a_small_one(cast: Cast) -> None:
         for index in range(count):
             analysed(add_round(run, index, 10.0, kind_seconds=kinds(compute=5.0)), comm_share=0.1, exposed_share=0.1)
             add_finding(run, [index])
-<<<<<<< HEAD
     assert queries_of(client, large) == queries_of(client, small) <= 18
-=======
-    assert queries_of(client, large) == queries_of(client, small) <= 17
->>>>>>> r-speed
