@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import connection
 
+from ingest.detection import finding_kinds
 from ingest.models import Run
 from ingest.queries.pages import Page, Place, page
 
@@ -109,7 +110,7 @@ def table(run: Run, order: Order, *, after: Place | None, limit: int) -> Page[Ro
         cursor.execute(_FOUND, [run.pk, [index for _, index in ids[:limit]]])
         found: dict[int, list[str]] = {}
         for number, kind, phase in cursor.fetchall():
-            found.setdefault(number, []).append(f"{kind.replace('_', ' ')} {phase}".strip())
+            found.setdefault(number, []).append(finding_kinds.headline(kind, phase))
     shown = page(ids, limit, lambda row: _row(rows[row[1]], found), lambda row: row)
     last = shown.items[-1] if shown.items else None
     return Page(shown.items, None if shown.next is None or last is None else _place(last))

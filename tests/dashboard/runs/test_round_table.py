@@ -72,7 +72,7 @@ def test_a_row_says_what_is_known_of_a_round(cast: Cast) -> None:
     client = browser_of(cast.viewer)
     words = words_of(client, f"/runs/{run.pk}/rounds/")
     assert "4 2026-03-01 12:04:00 8.00 s 40 % 95 % compute 50 %, encode 25 %" in words
-    assert "gap before sync &lt;b&gt;host-2&lt;/b&gt; 3.00 s straggler encode" in words
+    assert "gap before sync &lt;b&gt;host-2&lt;/b&gt; 3.00 s slow encode" in words
     room = 640_000_000
     href = f"/runs/{run.pk}/?from={row.begin_ns - room}&amp;to={(row.end_ns or 0) + room}&amp;round=4"
     assert f'href="{href}"' in client.get(f"/runs/{run.pk}/rounds/").content.decode()
