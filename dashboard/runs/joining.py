@@ -84,6 +84,7 @@ def candidates(run: Run) -> list[Run]:
     mine = JoinedRun.objects.filter(run=run, group=OuterRef("joined__group"))
     rows = Run.objects.filter(team=run.team_id, project=run.project, started_at__range=begun)
     rows = rows.filter(Q(ended_at=None) | Q(ended_at__gt=run.started_at)).exclude(pk=run.pk)
+    rows = rows.only("name", "state", "started_at")  # configurations may be long
     found = list(rows.exclude(Exists(shared)).exclude(Exists(mine)).order_by("-started_at")[: 4 * _MOST_CANDIDATES])
     return sorted(found, key=lambda each: abs(each.started_at - run.started_at))[:_MOST_CANDIDATES]
 

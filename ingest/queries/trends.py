@@ -11,6 +11,7 @@ from ingest.models import RunFigures
 MOST_RUNS = 500  # the newest that match
 _MOST_CHOICES = 200
 _CHOSEN_OF = 5_000
+_LONG = ("run__config", "run__conditions", "run__notes", "run__machines", "run__crew_words")
 # What is only worth knowing is no finding of a run, and neither is what was taken back.
 _FINDINGS = """
 SELECT run_id, count(*), bool_or(kind = 'regression')
@@ -69,6 +70,8 @@ def points(team_id: UUID, chosen: Chosen) -> list[Point]:
         rows = rows.filter(run__started_at__gte=chosen.begin)
     if chosen.end is not None:
         rows = rows.filter(run__started_at__lt=chosen.end)
+    # A run's configuration may be as long as all else on the page.
+    rows = rows.defer(*_LONG)
     found = list(rows.order_by("-run__started_at", "pk")[:MOST_RUNS])[::-1]
     with connection.cursor() as cursor:
         cursor.execute(_FINDINGS, [[row.pk for row in found]])

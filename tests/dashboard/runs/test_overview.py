@@ -204,4 +204,22 @@ def test_a_large_run_costs_no_more_queries_than_a_small_one(cast: Cast) -> None:
         for index in range(count):
             analysed(add_round(run, index, 10.0, kind_seconds=kinds(compute=5.0)), comm_share=0.1, exposed_share=0.1)
             add_finding(run, [index])
+<<<<<<< .merge_file_ckqdVm
     assert queries_of(client, large) == queries_of(client, small) <= 18
+=======
+    assert queries_of(client, large) == queries_of(client, small) <= 16
+
+
+def test_a_finding_leads_to_an_investigation_of_those_who_may_begin_one(cast: Cast) -> None:
+    run = make_run(cast.team, "run6")
+    way = f"/investigations/new/?finding={add_finding(run, [4]).pk}"
+    assert f'href="{way}"' in page_of(browser_of(cast.member), run)
+    assert way not in page_of(browser_of(cast.viewer), run)
+
+
+def test_the_teams_menu_leads_to_its_data(cast: Cast) -> None:
+    page = page_of(browser_of(cast.viewer), make_run(cast.team, "run6"))
+    menu = page.split("Team: Vision team")[1].split("</details>")[0]
+    assert 'href="/data/"' in menu
+    assert page.count('href="/data/"') == 1
+>>>>>>> .merge_file_qiDEbE

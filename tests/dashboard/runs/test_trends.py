@@ -193,5 +193,7 @@ def test_queries_do_not_grow_with_runs(cast: Cast, django_assert_num_queries: Dj
         client.get("/trends/")
     for at in range(20):
         add_figures(make_run(cast.team, f"more-{at}", age_m=at), 50.0, device=f"device {at}")
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(10) as asked:
         client.get("/trends/")
+    # One training's configuration may be as long as all else on the page.
+    assert not [one["sql"] for one in asked.captured_queries if '"config"' in one["sql"]]
