@@ -204,10 +204,7 @@ def test_a_large_run_costs_no_more_queries_than_a_small_one(cast: Cast) -> None:
         for index in range(count):
             analysed(add_round(run, index, 10.0, kind_seconds=kinds(compute=5.0)), comm_share=0.1, exposed_share=0.1)
             add_finding(run, [index])
-<<<<<<< .merge_file_ckqdVm
     assert queries_of(client, large) == queries_of(client, small) <= 18
-=======
-    assert queries_of(client, large) == queries_of(client, small) <= 16
 
 
 def test_a_finding_leads_to_an_investigation_of_those_who_may_begin_one(cast: Cast) -> None:
@@ -222,4 +219,3 @@ def test_the_teams_menu_leads_to_its_data(cast: Cast) -> None:
     menu = page.split("Team: Vision team")[1].split("</details>")[0]
     assert 'href="/data/"' in menu
     assert page.count('href="/data/"') == 1
->>>>>>> .merge_file_qiDEbE
