@@ -100,7 +100,7 @@ def test_rows_cost_no_query_each(cast: Cast, django_assert_num_queries: DjangoAs
         add_round(run, 0, 1.0)
         add_finding(run, [0])
     settle()
-    # session and person, teams twice (view and frame), projects, labels, columns, role twice, runs that go on and others,
+    # session and person, teams twice (view and frame), projects, labels, columns, role twice, runs that go on, others,
     # workers, rounds, findings, stars, three totals, views
     with django_assert_num_queries(19):
         assert len(names_on(client)) == 30
