@@ -78,10 +78,15 @@ class Supervisor:
         self._units: list[Unit] = []
         self._warden: subprocess.Popen[bytes] | None = None
         self._next_log_look = 0.0
+        self._asked_to_stop = False
         self.mark = secrets.token_hex(16)
 
     def __enter__(self) -> Self:
         """Wait for signals instead of being interrupted by them, adopt orphans, and start the warden."""
+        # The mask is this thread's; a library's threads (numpy's) still take a signal that we do not wait for, such as
+        # a second Ctrl-C while we stop, and without a handler of ours it would interrupt or end us half-way.
+        for one in _STOPS:
+            signal.signal(one, self._note_stop)
         signal.pthread_sigmask(signal.SIG_BLOCK, {*_STOPS, signal.SIGCHLD})
         # Orphans of our children become ours, so that somebody reaps them; process 1 of a container may not.
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
@@ -91,6 +96,9 @@ class Supervisor:
     def __exit__(self, *_: object) -> None:
         """Stop everything, whatever happened."""
         self.stop()
+
+    def _note_stop(self, *_: object) -> None:
+        self._asked_to_stop = True
 
     def _start_warden(self) -> None:
         self._warden = subprocess.Popen(
@@ -141,7 +149,7 @@ class Supervisor:
     def tick(self, wait_s: float) -> None:
         """Wait for a signal at most so long, then mend what is broken; raises Stopped when asked to end."""
         came = signal.sigtimedwait({*_STOPS, signal.SIGCHLD}, wait_s)
-        if came is not None and came.si_signo in _STOPS:
+        if self._asked_to_stop or (came is not None and came.si_signo in _STOPS):
             raise Stopped
         now = time.monotonic()
         for unit in self._units:

@@ -46,15 +46,17 @@ def connect(request: HttpRequest) -> HttpResponse:
     if back := elsewhere(request, team):
         return back
     allowed = may_change(request.user, team)
-    form, text = TokenForm(), ""
+    form, text, sends = TokenForm(), "", False
     if request.method == "POST":
         if not allowed:
             raise PermissionDenied
         form = TokenForm(request.POST)
         if form.is_valid():
             text = tokens.issue_for(request, team, form.cleaned_data["name"], form.cleaned_data["scopes"])
+            sends = "ingest" in form.cleaned_data["scopes"]
             form = TokenForm()
-            arrival.wait(request, team, text)
+            if sends:
+                arrival.wait(request, team, text)
     elif request.GET.get("wait"):
         arrival.wait(request, team)
     context = {
@@ -62,7 +64,8 @@ def connect(request: HttpRequest) -> HttpResponse:
         "allowed": allowed,
         "form": form,
         "token_text": text,
-        "waiting": bool(text or (request.method != "POST" and request.GET.get("wait"))),
+        "sending_token": text if sends else "",
+        "waiting": bool(sends or (request.method != "POST" and request.GET.get("wait"))),
         "tokens": tokens.of(team),
         "own_token": _own_token(team),
         "server_url": settings.PUBLIC_URL,

@@ -85,12 +85,12 @@ def _communication(found: Communication) -> list[Figure]:
     newest = "the newest rounds that were analysed"
     return [
         Figure(
-            "Comm share", percent(comm), _analysed(len(found.comm)),
+            "Comm share", percent(comm), _analysed(len(found.comm), found.abstained),
             "Time of transfers between machines, without what they waited, over the wall time: the mean over trainers, "
             f"then the median of {len(found.comm)} of {newest}. {bands}{why}", _band(comm),
         ),
         Figure(
-            "Exposed share", percent(exposed), _analysed(len(found.exposed)),
+            "Exposed share", percent(exposed), _analysed(len(found.exposed), found.abstained),
             "The part of those transfers during which the trainer computes nothing, over the wall time: the mean over "
             f"trainers, then the median of {len(found.exposed)} of {newest}. {bands}{why}", _band(exposed),
         ),
@@ -173,8 +173,8 @@ def _rounds(count: int) -> str:
     return f"{count:,} round{'s' if count != 1 else ''}"
 
 
-def _analysed(count: int) -> str:
-    return f"{_rounds(count)} analysed" if count else "not known"
+def _analysed(count: int, why_not: str) -> str:
+    return f"{_rounds(count)} analysed" if count else why_not or "not known"
 
 
 def _band(share: float | None) -> str:

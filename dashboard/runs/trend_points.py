@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dashboard.runs import facts
 from dashboard.runs.words import percent, seconds
 from dashboard.teams.names import legible
 from ingest.queries.trends import Point
@@ -81,7 +82,7 @@ MEASURES = (
     Measure("memory_trainers", "Memory peak by trainers", "copies", "The same beside the number of trainers: a peak "
             "that grows with them holds everybody's update at once.",
             lambda one: _alone(_memory(one)), by_trainers=True),
-    Measure("memory_gib", "Memory peak in GiB", "GiB", "The most memory that one worker's process held.",
+    Measure("memory_gib", "Memory peak in bytes", "GiB", "The most memory that one worker's process held.",
             lambda one: _alone(_gib(one.figures.memory_peak_bytes))),
     Measure("findings", "Findings", "", "How many findings the run has, those that are only worth knowing left out.",
             lambda one: _alone(float(one.findings))),
@@ -90,7 +91,7 @@ _WORDS: dict[str, Callable[[float], str]] = {
     "s": seconds,
     "%": percent,
     "copies": lambda value: f"{value:.1f}",
-    "GiB": lambda value: f"{value:.1f} GiB",
+    "GiB": lambda value: facts.value("memory_bytes", str(value * _GIB)).text,
     "": lambda value: f"{value:g}",
 }
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { afterKey, panned, tickText, zoomed } from "../../dashboard/runs/static/runs/compare/axis.js";
+import { afterKey, panned, tickText, ticks, zoomed } from "../../dashboard/runs/static/runs/compare/axis.js";
 
 const ALL = 60_000;
 const whole = { from: 0, span: ALL };
@@ -33,7 +33,17 @@ test("keys pan, zoom and show all; others are left to the browser", () => {
   for (const key of ["Tab", "Enter", "x", "constructor"]) assert.equal(afterKey(half, key, ALL), null);
 });
 
-test("ticks are as fine as the stretch needs", () => {
+test("ticks stand at round seconds, wherever the stretch begins", () => {
+  const texts = (view) => ticks(view).map(({ text }) => text.replace("\u00a0", " "));
+  assert.deepEqual(texts({ from: 0, span: 22_000 }), ["0 s", "5 s", "10 s", "15 s", "20 s"]);
+  assert.deepEqual(texts({ from: 0, span: 50_000 }), ["0 s", "10 s", "20 s", "30 s", "40 s", "50 s"]);
+  const part = ticks({ from: 1_350, span: 1_000 });
+  assert.deepEqual(part.map(({ text }) => text), ["1.4\u00a0s", "1.6\u00a0s", "1.8\u00a0s", "2.0\u00a0s", "2.2\u00a0s"]);
+  assert.ok(Math.abs(part[0].x - 5) < 1e-6);
+  assert.ok(part.every(({ x }) => x >= 0 && x <= 100));
+});
+
+test("what is said aloud is as fine as the stretch needs", () => {
   assert.equal(tickText(12_000, 60_000), "12\u00a0s");
   assert.equal(tickText(12_340, 5_000), "12.3\u00a0s");
   assert.equal(tickText(1.5, 2), "0.0015\u00a0s");

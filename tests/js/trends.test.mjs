@@ -60,6 +60,26 @@ test("groups differ by colour or by symbol, beyond as many as there are colours 
     assert.equal(seen.size, 6);
 });
 
+test("what is counted has whole numbers on its axis, however few they are", () => {
+    const counted = { ...drawn, measures: [drawn.measures[1], { key: "findings", unit: "", title: "Findings", by_trainers: false }] };
+    const of = (at, values) => figure({ ...counted, spots: values.map((value) => spot(0, 1, [[null, 2, null], [null, value, null]], { trainers: value })) }, at, COLOURS, plain).layout;
+    assert.deepEqual([of(0, [3, 5]).xaxis.dtick, of(0, [2, 512]).xaxis.dtick], [1, undefined]);
+    assert.deepEqual([of(1, [0, 1]).yaxis.dtick, of(1, [0]).yaxis.dtick, of(1, [0, 40]).yaxis.dtick], [1, 1, undefined]);
+});
+
+test("a single moment stands amid days, a few seconds amid minutes, more as plotly would", () => {
+    const of = (...moments) => figure({ ...drawn, spots: moments.map((at) => spot(0, 1, [[9, 10, 12]], { at })) }, 0, COLOURS, plain).layout.xaxis;
+    assert.deepEqual(of("2026-03-01T12:00:00.5+00:00").range, ["2026-02-28T12:00:00.500Z", "2026-03-02T12:00:00.500Z"]);
+    assert.deepEqual(of("2026-03-01T12:00:00+00:00", "2026-03-01T12:00:02+00:00").range, ["2026-03-01T11:59:00.000Z", "2026-03-01T12:01:02.000Z"]);
+    assert.equal(of("2026-03-01T12:00:00+00:00", "2026-03-02T12:00:00+00:00").range, undefined);
+});
+
+test("little memory is drawn and said in MiB", () => {
+    const of = (value) => figure({ ...drawn, measures: [{ key: "memory_gib", unit: "GiB", title: "Memory", by_trainers: false }], spots: [spot(0, 1, [[null, value, null]])] }, 0, COLOURS, plain);
+    assert.deepEqual([of(0.25).data[0].y[0], of(0.25).layout.yaxis.ticksuffix, of(3).layout.yaxis.ticksuffix], [256, " MiB", " GiB"]);
+    assert.deepEqual([words(0.152, "GiB"), words(0.02, "GiB"), words(3, "GiB"), words(0, "GiB")], ["156 MiB", "20.5 MiB", "3.0 GiB", "0 B"]);
+});
+
 test("figures in words", () => {
     assert.deepEqual([words(0.021, "s"), words(52.34, "s"), words(0.414, "%"), words(14.84, "copies"), words(3, ""), words(null, "s")],
         ["21 ms", "52.3 s", "41 %", "14.8 copies", "3", "–"]);

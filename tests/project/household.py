@@ -6,6 +6,7 @@ code of a third program, which may end, can follow the folder; it is brought up 
 
 import json
 import sys
+import threading
 from pathlib import Path
 
 from dashboard.project.children import Child, Program
@@ -48,6 +49,8 @@ def main() -> None:
     def say(line: str) -> None:
         print(line, flush=True)
 
+    # As libraries start some before the supervisor blocks signals in its own thread.
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
     with Supervisor(say) as supervisor:
         forker = program(folder, supervisor.mark, "forker", FORKER, str(orphan))
         stubborn = program(folder, supervisor.mark, "stubborn", STUBBORN)

@@ -81,6 +81,16 @@ def test_ctrl_c_stops_in_the_same_order(household: Household) -> None:
     assert household.members() == set()
 
 
+@pytest.mark.parametrize("again", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_while_it_stops_changes_nothing(household: Household, again: signal.Signals) -> None:
+    household.process.send_signal(signal.SIGINT)
+    until(lambda: household.told["forker"] not in household.members())  # the stubborn one is waited for
+    household.process.send_signal(again)
+    assert household.process.wait(10) == 0
+    assert household.members() == set()
+    assert household.line() == "stopped\n"
+
+
 def test_sigkill_of_the_supervisor_leaves_no_process(household: Household) -> None:
     orphan = int((household.folder / "orphan").read_text())
     assert orphan in household.members()

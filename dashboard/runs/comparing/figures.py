@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dashboard.runs import facts
 from dashboard.runs.words import percent, seconds
 from ingest.detection.comparing import median_interval
 from ingest.queries.comparing import Analysed, RunRounds
 from ingest.queries.comparing_memory import Peak
 
 _NBSP = "\N{NO-BREAK SPACE}"
-_GIB = 1 << 30
 _TIMES = "Median; beneath it the 95th percentile and the number of rounds."
 _WALL = (
     f"Wall time of a round: from the first worker's begin to the last one's end. {_TIMES} In brackets the order "
@@ -94,7 +94,7 @@ def _peaks(runs: Sequence[Known]) -> list[Figure]:
 def _peak(one: Peak | None) -> Cell:
     if one is None:
         return Cell()
-    size = f"{one.bytes_ / _GIB:.2f}{_NBSP}GiB"
+    size = facts.value("peak_bytes", str(one.bytes_)).text
     return Cell(size, "size of the model not known") if one.copies is None else (
         Cell(f"{one.copies:.1f}{_NBSP}model copies", size)
     )  # fmt: skip

@@ -1,5 +1,7 @@
 """One round of each side, drawn as bars on a common axis of seconds from the round's begin: shapes for SVG."""
 
+import math
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,17 +12,18 @@ from dashboard.runs.comparing.figures import counted
 from dashboard.runs.words import seconds
 from dashboard.teams.names import legible
 from ingest.detection import leaf
-from ingest.detection.facts import Flags, Ints, Spans
+from ingest.detection.facts import Flags, Ints, Spans, Worker
 from ingest.models import Run
 from ingest.queries.comparing_phases import OneRound
 from roundwatch.wire import KINDS
 
 ROW = 18
 MOST_LANES = 40
-_TICKS = (0, 20, 40, 60, 80, 100)  # in percent of the axis
+_MOST_STEPS = 6  # between ticks of the axis
 _MOST_BARS = 2_400  # of all Gantts of a page
 _MOST_ROWS = 40
 _INSET = 4
+_DIGITS = re.compile(r"([0-9]+)")
 _UNITS = 1_000  # of the picture's width, a second
 
 
@@ -81,7 +84,7 @@ def gantt(side: str, run: Run, found: OneRound, share: int) -> Gantt:
     """Draw a round; `share` is of how many Gantts on the page it is one."""
     row, spans = found.row, found.spans
     begin_ns, end_ns = row.begin_ns, row.end_ns or row.begin_ns
-    lanes = _lanes(spans)
+    lanes = _in_order(_lanes(spans), found.workers)
     drawn = np.isin(spans.lane, lanes)
     shown = _longest(spans, drawn, max(1, _MOST_BARS // share))
     depth = _depths(leaf.parents(spans))
@@ -104,20 +107,39 @@ def axis_ms(gantts: Sequence[Gantt]) -> float:
     return round(max((one.wall_s for one in gantts), default=0.0) * _UNITS, 3) or 1.0
 
 
-def ticks(gantts: Sequence[Gantt]) -> list[tuple[int, str]]:
-    """Where ticks are, in percent of the whole axis, and what stands there."""
-    all_ms = axis_ms(gantts)
-    return [(at, seconds(all_ms / _UNITS * at / 100) if at else "0\N{NO-BREAK SPACE}s") for at in _TICKS]
+def ticks(gantts: Sequence[Gantt]) -> list[tuple[float, str]]:
+    """Where ticks are, in percent of the whole axis, and what stands there: round seconds, as axis.js says them."""
+    all_s = axis_ms(gantts) / _UNITS
+    least = all_s / _MOST_STEPS
+    power = math.floor(math.log10(least))
+    step = next(round_one * 10.0**power for round_one in (1, 2, 5, 10) if round_one * 10.0**power >= least)
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    count = math.floor(all_s / step + 1e-9)
+    return [
+        (round(100 * at * step / all_s, 3), f"{at * step:.{digits}f}\N{NO-BREAK SPACE}s") for at in range(count + 1)
+    ]
 
 
 def _lanes(spans: Spans) -> Ints:
-    """The lanes in their order; of very many those whose work ended last."""
+    """The lanes; of very many those whose work ended last."""
     lanes, number = np.unique(spans.lane, return_inverse=True)
     if len(lanes) <= MOST_LANES:
         return lanes
     ends = np.zeros(len(lanes), np.int64)
     np.maximum.at(ends, number, spans.end_ns)
     return np.sort(lanes[np.argsort(-ends, kind="stable")[:MOST_LANES]])
+
+
+def _in_order(lanes: Ints, workers: dict[int, Worker]) -> Ints:
+    """The lanes by role and name, numbers in names by their size: an order that rounds of two runs share."""
+
+    def place(lane: int) -> tuple[str, list[str], int]:
+        worker = workers.get(lane)
+        if worker is None:
+            return "", [], lane
+        return worker.role, [part.zfill(20) if part.isdecimal() else part for part in _DIGITS.split(worker.name)], lane
+
+    return np.array(sorted(lanes.tolist(), key=place), lanes.dtype)
 
 
 def _longest(spans: Spans, drawn: Flags, most: int) -> Flags:

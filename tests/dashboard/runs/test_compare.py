@@ -202,8 +202,8 @@ def test_figures_of_phases_analyses_memory_and_intervals_stand_side_by_side(cast
     }
     assert {"Round time", "GPU waiting", "Comm share", "Exposed share", "Coverage"} <= set(rows)
     assert "aggregation to sync start" not in rows  # the scenario has no sync
-    assert rows["Memory peak, coordinator process"] == ['5.0 model copies<small class="muted">5.00 GiB</small>'] * 2
-    assert rows["Memory peak, trainer process"] == ['3.0 model copies<small class="muted">3.00 GiB</small>'] * 2
+    assert rows["Memory peak, coordinator process"] == ['5.0 model copies<small class="muted">5.0 GiB</small>'] * 2
+    assert rows["Memory peak, trainer process"] == ['3.0 model copies<small class="muted">3.0 GiB</small>'] * 2
     assert all("3 rounds" in cell for cell in rows["Comm share"])
     # Both encode as long as they do, in every round after warm-up.
     assert (

@@ -63,8 +63,32 @@ def test_the_axis_is_that_of_the_longest_round_and_is_never_empty() -> None:
     short, long = drawn(spans((0, "a", 0, 1, -1)), 5), drawn(spans((0, "a", 0, 1, -1)), 50)
     assert gantts.axis_ms([short, long]) == 50_000.0
     assert gantts.axis_ms([]) == 1.0
-    assert [at for at, _ in gantts.ticks([short, long])] == [0, 20, 40, 60, 80, 100]
-    assert gantts.ticks([short, long])[-1][1].replace("\N{NO-BREAK SPACE}", " ") == "50.0 s"
+
+
+@pytest.mark.parametrize(
+    ("end_s", "texts", "last"),
+    [
+        (22, ["0 s", "5 s", "10 s", "15 s", "20 s"], 90.909),
+        (50, ["0 s", "10 s", "20 s", "30 s", "40 s", "50 s"], 100.0),
+        (1, ["0.0 s", "0.2 s", "0.4 s", "0.6 s", "0.8 s", "1.0 s"], 100.0),
+    ],
+)
+def test_ticks_are_at_round_seconds_and_in_their_places(end_s: int, texts: list[str], last: float) -> None:
+    found = gantts.ticks([drawn(spans((0, "a", 0, 1, -1)), end_s)])
+    assert [text.replace("\N{NO-BREAK SPACE}", " ") for _, text in found] == texts
+    assert (found[0][0], found[-1][0]) == (0.0, last)
+
+
+def test_lanes_are_by_role_and_name_whatever_their_numbers_are() -> None:
+    crew = {
+        0: Worker(lane=0, name="trainer-10"), 1: Worker(lane=1, name="trainer-2"),
+        2: Worker(lane=2, name="server", role="coordinator"),
+    }  # fmt: skip
+    row: Any = SimpleNamespace(index=3, begin_ns=0, end_ns=100 * SECOND)
+    told = spans((0, "step", 0, 10, -1), (1, "step", 2, 6, -1), (2, "step", 3, 4, -1))
+    found = gantts.gantt("A", SimpleNamespace(name="a run"), SimpleNamespace(row=row, spans=told, workers=crew), 2)  # type: ignore[arg-type]
+    assert found.lanes == ["server", "trainer-2", "trainer-10"]
+    assert {bar.x: bar.y for bar in found.bars} == {3_000.0: 1, 2_000.0: 19, 0.0: 37}
 
 
 def test_phases_have_a_scale_each_that_all_sides_share() -> None:

@@ -30,6 +30,16 @@ def test_a_token_is_shown_once_with_what_to_paste(cast: Cast) -> None:
     assert stored.prefix in again
 
 
+def test_a_token_that_may_not_send_is_neither_pasted_nor_waited_for(cast: Cast) -> None:
+    client = browser_of(cast.member)
+    html = client.post("/connect/", {"name": "scripts", "scopes": ["read"]}).content.decode()
+    assert re.search(r'id="token">rw_[\w-]{43}<', html)
+    assert "ROUNDWATCH_TOKEN=rw_…" in html
+    assert "it may not send runs (ingest)" in html
+    assert "Waiting for the first record" not in html
+    assert "waits_for_first_record" not in client.session
+
+
 @pytest.mark.parametrize("form", [{"name": "x"}, {"name": "", "scopes": ["ingest"]}, {"name": "x", "scopes": ["root"]}])
 def test_a_token_without_name_or_known_scope_is_not_made(cast: Cast, form: dict[str, object]) -> None:
     answer = browser_of(cast.owner).post("/connect/", form)

@@ -43,6 +43,12 @@ def test_whoever_may_see_a_run_may_have_it_as_a_file(cast: Cast, run: Run, who: 
     assert "hx-trigger" not in shown  # nothing will change any more
 
 
+def test_the_command_is_told_with_the_token_that_it_needs(cast: Cast, run: Run) -> None:
+    told = " ".join(page(cast.viewer, run).content.decode().split())
+    assert f"roundwatch export {run.pk} --format parquet" in told
+    assert "a token that may <code>read</code>" in told
+
+
 def test_a_stranger_finds_no_page_and_has_nothing_made(cast: Cast, run: Run) -> None:
     assert page(cast.stranger, run).status_code == 404
     assert browser_of(cast.stranger).post(f"/runs/{run.pk}/export/", {"format": "csv"}).status_code == 404

@@ -74,6 +74,14 @@ def test_what_is_not_known_is_a_dash_with_a_reason_and_no_zero(cast: Cast) -> No
     assert told["Round time, median"][1] == "no round has closed yet"
 
 
+def test_where_nothing_goes_between_machines_the_shares_say_why_they_are_not_known(cast: Cast) -> None:
+    run, why = make_run(cast.team), "no two workers are known to be on different machines"
+    for index in range(2):
+        analysed(add_round(run, index, 50.0), abstained=why)
+    told = figures_of(browser_of(cast.viewer), run)
+    assert told["Comm share"][:2] == told["Exposed share"][:2] == ("–", why)
+
+
 def test_of_a_replayed_round_the_newest_generation_counts(cast: Cast) -> None:
     run = make_run(cast.team)
     add_round(run, 0, 10.0)

@@ -39,7 +39,7 @@ def test_a_row_says_what_is_known_of_a_run(cast: Cast) -> None:
     words = text_of(browser_of(cast.owner))
     assert "1 in Vision team · 1 running · 1 needs a look" in words
     assert "run6 vit-pets" in words
-    assert "running 3 on 2 machines 3/20" in words
+    assert "running 3 workers 3/20" in words
     assert "52.3 s Last 3 rounds: 50.0 s to 61.4 s, median 52.3 s" in words
     assert "50 % compute 50 %, encode 25 %" in words
     assert "1 open: slow encode" in words
@@ -55,7 +55,7 @@ def test_runs_of_one_name_are_told_apart_by_begin_and_key(cast: Cast) -> None:
 def test_what_is_not_known_is_a_dash_and_no_zero(cast: Cast) -> None:
     make_run(cast.team, "fresh", state="finished", ended_at=timezone.now())
     words = text_of(browser_of(cast.owner))
-    assert re.search(r"fresh .* finished 0 – .* – – – – –", words)
+    assert re.search(r"fresh .* finished – – .* – – – – –", words)
     assert "<polyline" not in browser_of(cast.owner).get("/").content.decode()
 
 

@@ -69,6 +69,15 @@ def test_each_run_is_a_point_with_its_whisker_and_a_line_of_the_table(cast: Cast
     ).replace("\N{NO-BREAK SPACE}", " ")
 
 
+def test_memory_in_bytes_is_said_in_the_unit_that_it_has(cast: Cast) -> None:
+    for at, peak in enumerate((0.152 * GIB, 3 * GIB)):
+        add_figures(make_run(cast.team, f"run-{at}", age_m=-at), 50.0, memory_peak_bytes=int(peak))
+    told = words(page(browser_of(cast.viewer))).replace("\N{NO-BREAK SPACE}", " ")
+    assert "Memory peak in bytes" in told
+    assert " 156 MiB " in told
+    assert " 3.0 GiB " in told
+
+
 def test_runs_under_other_conditions_are_groups_of_their_own(cast: Cast) -> None:
     for at, more in enumerate(({}, {"device": "Tesla T4"}, {"trainers": 4}, {"devices": 0, "device": ""}, {})):
         add_figures(make_run(cast.team, f"run-{at}", age_m=-at), 50.0, **more)

@@ -1,4 +1,4 @@
-// The stretch of the common axis that all rounds show: how it is panned and zoomed, and what stands at its ticks.
+// The stretch of the common axis that all rounds show: how it is panned and zoomed, and where its ticks are.
 
 const CLOSEST = 1e-5;
 
@@ -19,10 +19,25 @@ export function zoomed({ from, span }, factor, anchor, all) {
   return within({ from: from + (span - next) * anchor, span: next }, all);
 }
 
-/** What stands at a tick: milliseconds from the round's begin in seconds, as fine as the stretch needs. */
+/** Milliseconds from the round's begin in seconds, as fine as the stretch needs. */
 export function tickText(ms, span) {
   const digits = clamp(Math.ceil(-Math.log10(span / 1000)) + 1, 0, 6);
   return `${(ms / 1000).toFixed(digits)}\u00a0s`;
+}
+
+const MOST_STEPS = 6;
+
+/** Ticks of a stretch at round seconds (1, 2, 5 times a power of ten): [{x in percent of it, text}]. */
+export function ticks({ from, span }) {
+  const least = span / 1000 / MOST_STEPS;
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = power * [1, 2, 5, 10].find((one) => one * power >= least * (1 - 1e-9));
+  const digits = clamp(-Math.floor(Math.log10(step) + 1e-9), 0, 9);
+  const found = [];
+  for (let at = Math.ceil(from / 1000 / step - 1e-9); at * step * 1000 <= (from + span) * (1 + 1e-9); at += 1) {
+    found.push({ x: clamp((100 * (at * step * 1000 - from)) / span, 0, 100), text: `${(at * step).toFixed(digits)}\u00a0s` });
+  }
+  return found;
 }
 
 // What keys do: [share to pan] or [factor to zoom]; 0 shows all.

@@ -1,9 +1,18 @@
 // Rounds of several runs side by side: all show the same stretch of seconds from their begin.
 
-import { afterKey, panned, tickText, zoomed } from "./axis.js";
+import { afterKey, panned, tickText, ticks, zoomed } from "./axis.js";
 
 const section = document.getElementById("gantts");
 const together = section?.querySelector("[data-part=together]");
+
+function tick({ x, text }) {
+  const drawn = document.createElementNS("http://www.w3.org/2000/svg", "text");
+  drawn.setAttribute("x", `${x}%`);
+  drawn.setAttribute("y", "14");
+  drawn.setAttribute("text-anchor", x < 3 ? "start" : x > 97 ? "end" : "middle");
+  drawn.textContent = text;
+  return drawn;
+}
 
 function start() {
   const all = Number(section.dataset.axis);
@@ -19,9 +28,7 @@ function start() {
       const [, , , height] = picture.getAttribute("viewBox").split(" ");
       picture.setAttribute("viewBox", `${view.from} 0 ${view.span} ${height}`);
     }
-    for (const tick of axis.children) {
-      tick.textContent = tickText(view.from + (view.span * parseFloat(tick.getAttribute("x"))) / 100, view.span);
-    }
+    axis.replaceChildren(...ticks(view).map(tick));
     if (aloud) said.textContent = `${tickText(view.from, view.span)} to ${tickText(view.from + view.span, view.span)}`;
   }
 
