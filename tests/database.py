@@ -62,8 +62,15 @@ def _may_skip_triggers() -> bool:
 
 @cache
 def _statement() -> str:
-    found = connection.introspection.django_table_names(only_existing=True, include_views=False)
-    tables = sorted(set(found) - _OF_THE_MODELS)
+    found = set(connection.introspection.django_table_names(only_existing=True, include_views=False))
+    with (
+        connection.cursor() as cursor
+    ):  # those whose days are partitions are no models' to make, and so not among these
+        cursor.execute(
+            "SELECT relname FROM pg_class WHERE relkind = 'p' AND relnamespace = current_schema()::regnamespace"
+        )
+        found.update(name for (name,) in cursor.fetchall())
+    tables = sorted(found - _OF_THE_MODELS)
     return _EMPTY.format(
         names=", ".join(map(connection.ops.quote_name, tables)), texts=", ".join(f"'{name}'" for name in tables)
     )

@@ -24,6 +24,7 @@ import subprocess, sys, time
 while time.process_time() < 0.1:
     pass
 subprocess.run([sys.executable, "-c", "import time; time.sleep(600)"])
+time.sleep(600)  # its child may be killed first
 """
 
 

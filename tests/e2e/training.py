@@ -75,7 +75,7 @@ def watching(
         page.goto(f"{training.web}/runs/{training.run.pk}/{query}")
         page.wait_for_selector("[data-state=live]")
         yield page
-        assert said == []
+        assert not said, said
 
 
 def wait_for_spans(page: Page, count: int, seconds: float = 10) -> None:
