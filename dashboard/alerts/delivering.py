@@ -4,7 +4,7 @@ import datetime as dt
 import logging
 
 from django.db import transaction
-from django.db.models import Exists, F, Min, OuterRef
+from django.db.models import Exists, F, Min, OuterRef, Q
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
@@ -60,6 +60,8 @@ def _claim(now: dt.datetime) -> tuple[Delivery, Try] | None:
     same = waiting.filter(channel=OuterRef("channel"))
     delivery = (
         waiting.filter(next_try_at__lte=now)
+        # Of the row itself as well: another's claim that comes between our look and our lock is seen of it alone.
+        .filter(Q(claimed_until=None) | Q(claimed_until__lte=now))
         .exclude(Exists(same.filter(claimed_until__gt=now)))
         .exclude(Exists(same.filter(alert=OuterRef("alert"), pk__lt=OuterRef("pk"))))
         .select_for_update(skip_locked=True, of=("self",))
