@@ -17,6 +17,7 @@ from dashboard.runs.conditions import Row, configured
 from dashboard.runs.figures import Figure, figures
 from dashboard.teams.access import may_change, run_for
 from dashboard.teams.sign_in import signed_in
+from ingest.detection import finding_kinds
 from ingest.models import Run
 from ingest.queries import run_rounds, run_story, run_work
 from ingest.queries.run_rounds import Rounds
@@ -118,7 +119,7 @@ def _found(told: list[run_story.Told]) -> dict[int, str]:
     found: dict[int, str] = {}
     for one in told:
         for index in one.finding.rounds if one.finding.severity != "info" else ():
-            what = f"{one.finding.kind.replace('_', ' ')} {one.finding.phase}".strip()
+            what = finding_kinds.headline(one.finding.kind, one.finding.phase)
             found[index] = f"{found[index]}, {what}" if index in found else what
     return found
 
