@@ -234,7 +234,7 @@ def test_a_browser_that_was_cut_off_says_so_and_catches_up(browser: Browser, tra
         routes.append(route)
         route.connect_to_server()
 
-    with watching(browser, training, cuts=True) as page:
+    with watching(browser, training) as page:
         page.route_web_socket("**/ws/**", between)
         page.reload()
         wait_for_spans(page, 20)

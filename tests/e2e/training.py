@@ -63,17 +63,9 @@ class Training:
 
 @contextmanager
 def watching(
-    browser: Browser,
-    training: Training,
-    query: str = "",
-    width: int = 1400,
-    who: User | None = None,
-    cuts: bool = False,
+    browser: Browser, training: Training, query: str = "", width: int = 1400, who: User | None = None
 ) -> Iterator[Page]:
-    """The owner's (or another's) live page of the training's run; at the end its console must have been silent.
-
-    Of sockets that the test itself `cuts` Chromium says so there, depending on how far they had come.
-    """
+    """The owner's (or another's) live page of the training's run; at the end its console must have been silent."""
     with browser.new_context(viewport={"width": width, "height": 900}) as context:
         page = context.new_page()
         page.goto(training.web + login_links.make(who or training.cast.owner))
@@ -83,7 +75,6 @@ def watching(
         page.goto(f"{training.web}/runs/{training.run.pk}/{query}")
         page.wait_for_selector("[data-state=live]")
         yield page
-        said = [text for text in said if not (cuts and text.startswith("WebSocket connection to "))]
         assert not said, said
 
 
